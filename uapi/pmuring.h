@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * The door of pmuring: the two requests that /dev/pmuring answers. An event
+ * that was opened through it speaks perf's own ABI: attributes, event ioctls,
+ * read formats, the mmap page and all record layouts are those of
+ * <linux/perf_event.h>.
+ */
+#ifndef _UAPI_PMURING_H
+#define _UAPI_PMURING_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/** PMURING_ABI_VERSION - grows when a request changes its meaning */
+#define PMURING_ABI_VERSION	1
+
+/** PMURING_DEVICE - the device node that the module creates */
+#define PMURING_DEVICE		"/dev/pmuring"
+
+/**
+ * struct pmuring_open - the arguments of perf_event_open(2)
+ * @attr_ptr: address of a struct perf_event_attr; its @size field is read and,
+ *	on E2BIG, written as by perf_event_open(2)
+ * @pid: 0 for the caller, > 0 for that task in the caller's pid namespace,
+ *	-1 for all tasks of @cpu
+ * @cpu: CPU number, or -1 for every CPU that the task runs on
+ * @group_fd: -1. Groups are not built yet: another value gives EBADF when it
+ *	is no event of pmuring, EOPNOTSUPP when it is
+ * @reserved: 0, else EINVAL
+ * @flags: PERF_FLAG_FD_CLOEXEC or 0; all 64 bits are checked
+ *
+ * The request returns a file descriptor, or -1 with the errno that
+ * perf_event_open(2) would set.
+ */
+struct pmuring_open {
+	__u64 attr_ptr;
+	__s32 pid;
+	__s32 cpu;
+	__s32 group_fd;
+	__u32 reserved;
+	__u64 flags;
+};
+
+/**
+ * enum pmuring_vendor - whose PMU pmuring drives
+ * @PMURING_VENDOR_NONE: no PMU that pmuring knows: hardware events get ENOENT
+ * @PMURING_VENDOR_INTEL: Intel architectural performance monitoring
+ *	(SDM vol. 3B, chapter 20.2)
+ * @PMURING_VENDOR_AMD: AMD core performance counters (APM vol. 2, 13.2)
+ */
+enum pmuring_vendor {
+	PMURING_VENDOR_NONE = 0,
+	PMURING_VENDOR_INTEL = 1,
+	PMURING_VENDOR_AMD = 2,
+};
+
+/**
+ * enum pmuring_holder - who holds the counters at the moment of the question
+ * @PMURING_HOLDER_NOBODY: the next hardware event can take them
+ * @PMURING_HOLDER_PMURING: at least one hardware event of pmuring is open
+ * @PMURING_HOLDER_KERNEL: the kernel's perf, which includes the NMI watchdog:
+ *	hardware events get EBUSY until it lets go
+ *	(sysctl kernel.nmi_watchdog=0; end running perf sessions)
+ */
+enum pmuring_holder {
+	PMURING_HOLDER_NOBODY = 0,
+	PMURING_HOLDER_PMURING = 1,
+	PMURING_HOLDER_KERNEL = 2,
+};
+
+/**
+ * struct pmuring_info - what the module found and how it fares
+ * @size: in: bytes the caller has room for; out: bytes the module knows. The
+ *	module fills min(in, out) bytes and never more
+ * @abi_version: PMURING_ABI_VERSION of the module
+ * @vendor: enum pmuring_vendor
+ * @pmu_version: Intel: CPUID.0AH:EAX[7:0]; 0 without a PMU
+ * @gp_counters: general-purpose counters of one logical CPU
+ * @gp_width: their width in bits
+ * @fixed_counters: fixed counters of one logical CPU
+ * @fixed_width: their width in bits
+ * @fixed_mask: bit i is set if fixed counter i exists
+ * @hardware_events: bit i is set if PERF_TYPE_HARDWARE config i can be opened
+ * @max_period: largest period that the counters take in one go; larger ones
+ *	are made of several rounds
+ * @full_width_write: 1 if the counters can be written in full width
+ *	(IA32_PERF_CAPABILITIES[13])
+ * @holder: enum pmuring_holder
+ * @mlock_kb: ring memory that each user may pin per online CPU, in KiB, before
+ *	RLIMIT_MEMLOCK is charged
+ * @max_sample_rate: samples per second and event beyond which it is throttled
+ * @max_stack: default of sample_max_stack
+ * @paranoid: the module's counterpart of kernel.perf_event_paranoid
+ * @events: events that are open now
+ * @task_hooks: 1 while the context-switch hook is registered
+ * @nmis: NMIs that pmuring claimed, all CPUs, since the module was loaded
+ * @samples: samples written to a ring
+ * @lost: records that found no room in a ring
+ * @throttled: times that an event was throttled
+ * @late_nmis: NMIs of pmuring that found their counter already stopped
+ */
+struct pmuring_info {
+	__u32 size;
+	__u32 abi_version;
+	__u32 vendor;
+	__u32 pmu_version;
+	__u32 gp_counters;
+	__u32 gp_width;
+	__u32 fixed_counters;
+	__u32 fixed_width;
+	__u64 fixed_mask;
+	__u64 hardware_events;
+	__u64 max_period;
+	__u32 full_width_write;
+	__u32 holder;
+	__u32 mlock_kb;
+	__u32 max_sample_rate;
+	__u32 max_stack;
+	__s32 paranoid;
+	__u32 events;
+	__u32 task_hooks;
+	__u64 nmis;
+	__u64 samples;
+	__u64 lost;
+	__u64 throttled;
+	__u64 late_nmis;
+};
+
+#define PMURING_IOC_MAGIC	0xB5
+
+/**
+ * PMURING_IOC_OPEN - open an event, as perf_event_open(2)
+ *
+ * Takes a struct pmuring_open, returns a file descriptor.
+ */
+#define PMURING_IOC_OPEN	_IOW(PMURING_IOC_MAGIC, 1, struct pmuring_open)
+
+/**
+ * PMURING_IOC_INFO - what the module found and how it fares
+ *
+ * Takes a struct pmuring_info with @size set. The number is the same for
+ * every size of the struct, so that old clients and new modules meet.
+ */
+#define PMURING_IOC_INFO	_IOC(_IOC_READ | _IOC_WRITE, PMURING_IOC_MAGIC, 2, 0)
+
+#endif /* _UAPI_PMURING_H */
