@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Builds pmuring.ko for one kernel. Called by `make module`.
+#
+#   build-module.sh KVER KDIR [MAKE-ARGUMENT...]
+#
+# The result is build/KVER/pmuring.ko. The sources appear in build/KVER as
+# symlinks, so that one tree serves several kernels side by side.
+
+set -eu
+. "$(dirname "$0")/../setup/common.sh"
+
+KVER=$1
+KDIR=$2
+shift 2
+STAGE=$BUILD/$KVER
+
+sources() {
+	cd "$ROOT"
+	[ -e Kbuild ] || die "no Kbuild in $ROOT: nothing to build"
+	find Kbuild kmod kunit uapi -type f \( -name Kbuild -o -name '*.[chS]' \)
+}
+
+# Links to files that are gone would still be compiled: drop them first.
+stage() {
+	local file
+
+	mkdir -p "$STAGE"
+	find "$STAGE" -xtype l -delete
+	while read -r file; do
+		[ -L "$STAGE/$file" ] || {
+			mkdir -p "$(dirname "$STAGE/$file")"
+			ln -sf "$ROOT/$file" "$STAGE/$file"
+		}
+	done < <(sources)
+}
+
+[ -f "$KDIR/Makefile" ] ||
+	die "no kernel headers for $KVER in $KDIR: install linux-headers-$KVER, or 'make deps' for 6.1 and 6.12"
+stage
+make -C "$KDIR" M="$STAGE" --no-print-directory -j"$JOBS" "$@" modules

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What every script shares: where the tree and the cache are, and how to speak
+# to the user. Sourced, never run:   . "$(dirname "$0")/../setup/common.sh"
+#
+# Progress goes to stderr, so that a script's stdout carries its result alone.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+CACHE=${PMURING_CACHE:-$HOME/.cache/pmuring}
+# shellcheck disable=SC2034	# for the scripts that source this file
+BUILD=$ROOT/build
+JOBS=${JOBS:-$(nproc)}
+
+say() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+die() {
+	printf '%s: error: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# as_root COMMAND...: runs it as root, by sudo when we are not
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "'$1' needs root: run as root or install sudo"
+	fi
+}
+
+# hash_of FILE...: one short hash over the contents, in the order given
+hash_of() {
+	cat -- "$@" | sha256sum | cut -c1-16
+}
+
+# locked NAME COMMAND...: one at a time on this machine, so that two runs do
+# not build the same cache entry
+locked() {
+	local lock=$CACHE/$1.lock
+
+	shift
+	mkdir -p "$CACHE"
+	(
+		exec 9>"$lock"
+		flock -n 9 || { say "waiting for another run to finish ${lock##*/}"; flock 9; }
+		"$@"
+	)
+}
+
+# tick SECONDS LOG: says how many lines LOG has, every SECONDS, until killed.
+# A long build stays visibly alive without its hundreds of lines on the screen.
+tick() {
+	local start=$SECONDS
+
+	while sleep "$1"; do
+		say "... $((SECONDS - start)) s, $(wc -l < "$2") lines in $2"
+	done
+}
+
+# quietly LOG COMMAND...: output to LOG, progress by tick, the tail on failure
+quietly() {
+	local log=$1 ticker rc=0
+
+	shift
+	: > "$log"
+	tick 20 "$log" &
+	ticker=$!
+	"$@" >>"$log" 2>&1 </dev/null || rc=$?
+	kill "$ticker" 2>/dev/null || :
+	wait "$ticker" 2>/dev/null || :
+	if [ "$rc" != 0 ]; then
+		tail -n 30 "$log" >&2
+		say "failed with status $rc: $*; full log: $log"
+	fi
+	return "$rc"
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Installs the Debian packages that are missing, and nothing that is there.
+#
+#   packages.sh [GROUP...]	without a group: all of them
+#
+# Groups: build (module and tools, headers of both kernels), vm (booting),
+# kernel (sources for the test kernel), demo (programs to profile), check
+# (static checkers). Called by `make deps` and by each script that needs one.
+
+set -eu
+. "$(dirname "$0")/common.sh"
+
+updated=
+
+require_apt() {
+	command -v apt-get >/dev/null ||
+		die "this needs Debian's apt-get; elsewhere install by hand: $*"
+}
+
+update_once() {
+	[ -z "$updated" ] || return 0
+	updated=yes
+	say "refreshing the package lists"
+	as_root apt-get -qq update >&2 || say "apt-get update failed; going on with the lists we have"
+}
+
+installed() {
+	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
+}
+
+known() {
+	apt-cache show "$1" >/dev/null 2>&1
+}
+
+# headers_of SERIES: the package with the newest headers of a kernel series.
+# Security updates rename the package, so the name is looked up, never written.
+headers_of() {
+	"$ROOT/scripts/kernel/versions.sh" "$1" | sed 's/^/linux-headers-/'
+}
+
+packages_of() {
+	case $1 in
+	build)	echo "gcc libc6-dev make kmod xz-utils libelf-dev libdw-dev pkg-config"
+		headers_of 6.1
+		headers_of 6.12 ;;
+	vm)	echo "busybox-static cpio zstd xz-utils kmod seabios qemu-system-data" \
+		     "libglib2.0-0 libpixman-1-0 libfdt1 libcap-ng0" ;;
+	kernel)	echo "linux-source-6.12 gcc make bc bison flex libelf-dev libssl-dev xz-utils" ;;
+	demo)	echo "linux-perf xz-utils gzip coreutils linux-source-6.12" ;;
+	check)	echo "sparse perl python3 linux-source-6.12 linux-perf" ;;
+	*)	die "no such group of packages: '$1'" ;;
+	esac
+}
+
+install_missing() {
+	local p missing=()
+
+	for p; do
+		installed "$p" || missing+=("$p")
+	done
+	[ ${#missing[@]} != 0 ] || return 0
+	require_apt "${missing[@]}"
+	for p in "${missing[@]}"; do
+		known "$p" || { update_once; break; }
+	done
+	say "installing: ${missing[*]}"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		--no-install-recommends install "${missing[@]}" >&2 </dev/null && return 0
+	# lists older than the mirror name files that are gone
+	update_once
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		--no-install-recommends install "${missing[@]}" >&2 </dev/null ||
+		die "cannot install: ${missing[*]}; see apt's messages above"
+}
+
+main() {
+	local group list=()
+
+	[ $# != 0 ] || set -- build vm kernel demo check
+	for group; do
+		# shellcheck disable=SC2207	# package names have no blanks
+		list+=($(packages_of "$group"))
+	done
+	install_missing "${list[@]}"
+}
+
+main "$@"
