@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The door to the module: opens the node once per process, asks for events
+ * and for INFO, and turns an errno of either into its cause and cure. Any
+ * thread may call; the node's fd lives as long as the process.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "door.h"
+
+static pthread_mutex_t door_lock = PTHREAD_MUTEX_INITIALIZER;
+static int door = -1;
+
+/**
+ * door_fd - the process's file descriptor of the device node
+ *
+ * Opened on first use. A test that unloads the module closes it by close();
+ * the next call then opens it again.
+ *
+ * Return: the descriptor, or -1 with errno
+ */
+int door_fd(void)
+{
+	int fd;
+
+	pthread_mutex_lock(&door_lock);
+	if (door < 0 || fcntl(door, F_GETFD) < 0)
+		door = open(PMURING_DEVICE, O_RDWR | O_CLOEXEC);
+	fd = door;
+	pthread_mutex_unlock(&door_lock);
+	return fd;
+}
+
+/**
+ * door_open_event - perf_event_open(2) through the module
+ * @attr: what to count or sample; on E2BIG its size field is rewritten, as by
+ *	perf_event_open(2)
+ * @pid: 0 for the caller, > 0 for that task, -1 for all tasks of @cpu
+ * @cpu: CPU, or -1 for wherever the task runs
+ * @group_fd: group leader, or -1
+ * @flags: PERF_FLAG_*
+ *
+ * Return: the event's file descriptor, or -1 with errno
+ */
+int door_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu,
+		    int group_fd, uint64_t flags)
+{
+	struct pmuring_open args = {
+		.attr_ptr = (uintptr_t)attr,
+		.pid = pid,
+		.cpu = cpu,
+		.group_fd = group_fd,
+		.flags = flags,
+	};
+	int fd = door_fd();
+
+	return fd < 0 ? -1 : ioctl(fd, PMURING_IOC_OPEN, &args);
+}
+
+/**
+ * door_info - what the module found and how it fares
+ * @info: filled in; fields that an older module does not know are 0
+ *
+ * Return: 0, or -1 with errno
+ */
+int door_info(struct pmuring_info *info)
+{
+	int fd = door_fd();
+
+	if (fd < 0)
+		return -1;
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return ioctl(fd, PMURING_IOC_INFO, info) < 0 ? -1 : 0;
+}
+
+/**
+ * door_explain_node - why the node did not open, and what to do
+ * @err: the errno of door_fd()
+ *
+ * Return: a sentence for the user
+ */
+const char *door_explain_node(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ENXIO:
+	case ENODEV:
+		return "the module is not loaded: insmod build/$(uname -r)/pmuring.ko as root";
+	case EACCES:
+	case EPERM:
+		return "only root may open " PMURING_DEVICE
+		       ": run as root, or give the node to a group (chgrp, chmod g+rw)";
+	case EMFILE:
+	case ENFILE:
+		return "too many open files: raise ulimit -n";
+	default:
+		return strerror(err);
+	}
+}
+
+static const char *explain_enoent(void)
+{
+	struct pmuring_info info;
+
+	if (!door_info(&info) && info.vendor == PMURING_VENDOR_NONE)
+		return "this machine shows no PMU that pmuring can drive (in a virtual machine: let the hypervisor pass it through, e.g. -cpu host,pmu=on)";
+	return "this CPU does not have the event: choose another one, 'pmuring doctor' lists what there is";
+}
+
+static const char *explain_ebusy(void)
+{
+	struct pmuring_info info;
+
+	if (!door_info(&info) && info.holder == PMURING_HOLDER_KERNEL)
+		return "the kernel's perf or the NMI watchdog holds the PMU: sysctl kernel.nmi_watchdog=0, and end running perf sessions";
+	return "another user of the PMU holds the counters: end it, or ask for fewer events";
+}
+
+static const char *explain_eacces(const struct perf_event_attr *attr, pid_t pid)
+{
+	if (pid == -1)
+		return "watching whole CPUs needs CAP_PERFMON: run as root, or watch one command";
+	if (!attr->exclude_kernel)
+		return "watching the kernel needs CAP_PERFMON: run as root, or add :u to the event";
+	return "this process belongs to somebody else: run as root or as its user";
+}
+
+static const char *explain_einval(const struct perf_event_attr *attr)
+{
+	if (attr->freq || attr->inherit || attr->enable_on_exec)
+		return "the module does not build frequency mode, inheritance or enable_on_exec yet: use a period (-c)";
+	return "the module refuses these attributes; 'dmesg | tail' may say more";
+}
+
+/**
+ * door_explain_event - why an event did not open, and what to do
+ * @err: the errno of door_open_event()
+ * @attr: as it was given
+ * @pid: as it was given
+ * @cpu: as it was given
+ *
+ * Return: a sentence for the user
+ */
+const char *door_explain_event(int err, const struct perf_event_attr *attr,
+			       pid_t pid, int cpu)
+{
+	switch (err) {
+	case ENOENT:
+		return explain_enoent();
+	case EBUSY:
+		return explain_ebusy();
+	case EACCES:
+	case EPERM:
+		return explain_eacces(attr, pid);
+	case EINVAL:
+	case EOPNOTSUPP:
+		return explain_einval(attr);
+	case E2BIG:
+		return "the module is older than this program: build both from one tree";
+	case ESRCH:
+		return "there is no such process any more";
+	case ENODEV:
+		return cpu >= 0 ? "this CPU is offline or does not exist: see /sys/devices/system/cpu/online" :
+				  strerror(err);
+	case EMFILE:
+	case ENFILE:
+		return "too many open files: raise ulimit -n, or watch fewer CPUs, threads or events";
+	default:
+		return strerror(err);
+	}
+}
