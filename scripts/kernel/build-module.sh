@@ -5,7 +5,7 @@
 #
 #   build-module.sh KVER KDIR [MAKE-ARGUMENT...]
 #
-# The result is build/KVER/pmuring.ko. The sources appear in build/KVER as
+# The result is build/KVER/pmuring.ko (STAGE= puts it elsewhere). The sources appear in build/KVER as
 # symlinks, so that one tree serves several kernels side by side.
 
 set -eu
@@ -14,7 +14,7 @@ set -eu
 KVER=$1
 KDIR=$2
 shift 2
-STAGE=$BUILD/$KVER
+STAGE=${STAGE:-$BUILD/$KVER}
 
 sources() {
 	cd "$ROOT"

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The kernel's own style checker over our C files. Called by `make checkpatch`
+# and as a stage of `make check`. The script comes from Debian's linux-source
+# package and is kept in the cache.
+
+set -eu
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+. "$ROOT/scripts/check/results.sh"
+begin
+
+SOURCE=linux-source-6.12
+
+# The tree is no kernel tree, and a patch's subject is none of a file's business.
+IGNORED=FILE_PATH_CHANGES,EMAIL_SUBJECT
+# user space: no kernel types, helpers or headers
+IGNORED_USER=$IGNORED,PREFER_KERNEL_TYPES,ARRAY_SIZE,PREFER_FALLTHROUGH,STRCPY,STRLCPY,STRNCPY,SSCANF_TO_KSTRTO,CONST_STRUCT,VOLATILE,CONSIDER_KSTRTO,NAKED_SSCANF,LINUX_VERSION_CODE
+
+unpack() {
+	local dir=$1
+
+	[ ! -e "$dir/checkpatch.pl" ] || return 0
+	say "unpacking checkpatch from $SOURCE"
+	mkdir -p "$dir.new"
+	tar -C "$dir.new" --strip-components=2 -xf "/usr/src/$SOURCE.tar.xz" \
+		"$SOURCE/scripts/checkpatch.pl" "$SOURCE/scripts/spelling.txt" \
+		"$SOURCE/scripts/const_structs.checkpatch"
+	rm -rf "$dir"
+	mv "$dir.new" "$dir"
+}
+
+# judge IGNORED FILE...: one result for each file
+judge() {
+	local ignored=$1 file log
+
+	shift
+	for file; do
+		log=$OUT/checkpatch-${file//\//-}.log
+		(cd "$ROOT" && perl "$DIR/checkpatch.pl" --no-tree --strict --terse --no-summary \
+			--show-types --max-line-length=100 --ignore "$ignored" -f "$file") > "$log" 2>&1 || :
+		if [ -s "$log" ]; then
+			fail "checkpatch: $file" "$(grep -c . "$log") complaints, see ${log#"$ROOT"/}"
+			head -n 10 "$log" >&2
+		else
+			pass "checkpatch: $file"
+			rm -f "$log"
+		fi
+	done
+}
+
+c_files() {
+	(cd "$ROOT" && find "$@" -name '*.[ch]' | sort)
+}
+
+"$ROOT/scripts/setup/packages.sh" check
+DIR=$CACHE/checkpatch-$(dpkg-query -W -f '${Version}' "$SOURCE" | tr -c 'a-zA-Z0-9.\n' _)
+locked checkpatch unpack "$DIR"
+# shellcheck disable=SC2046	# our paths have no blanks
+judge "$IGNORED" $(c_files kmod kunit uapi)
+# shellcheck disable=SC2046
+judge "$IGNORED_USER" $(c_files tools)
+finish

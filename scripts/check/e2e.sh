@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A stage of `make check`: the test programs against the real module in a stock
+# Debian kernel, one boot.
+#
+#   e2e.sh NAME 6.1|6.12 [VM-OPTION...]
+#
+# NAME picks the tests: `nopmu*` runs the tests/nopmu_*_test programs, which
+# expect no PMU that pmuring knows; any other name all the others. The module
+# is that of module.sh.
+
+set -eu
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+. "$ROOT/scripts/check/results.sh"
+begin
+
+NAME=e2e-$1
+SERIES=$2
+shift 2
+KVER=$("$ROOT/scripts/kernel/versions.sh" "$SERIES")
+LOG=$OUT/$NAME.log
+
+chosen() {
+	local test name
+
+	for test in "$BUILD"/tests/*_test "$ROOT"/tools/tests/*_test.sh; do
+		name=${test##*/}
+		[ -x "$test" ] || continue
+		case $NAME:$name in
+		e2e-nopmu*:nopmu_*) echo "$test" ;;
+		e2e-nopmu*) ;;
+		*:nopmu_*) ;;
+		*) echo "$test" ;;
+		esac
+	done
+}
+
+boot() {
+	local -a files=(--file "$OUT/$KVER/pmuring.ko" --file "$ROOT/scripts/check/run-tests.sh")
+	local file list=
+
+	for file in $TESTS; do
+		files+=(--file "$file:/tests/")
+		list+=" /tests/${file##*/}"
+	done
+	# programs of known length, and whatever else the tests run
+	for file in "$BUILD"/tests/*; do
+		case $file in *_test) ;; *) files+=(--file "$file:/tests/") ;; esac
+	done
+	"$ROOT/scripts/vm/run" --kernel "$SERIES" --name "$NAME" --log "$OUT/$NAME.console" \
+		--timeout 1500 --module msr --program "$BUILD/tools/pmuring" --program perf \
+		"${files[@]}" "$@" -- \
+		"echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent; /root/run-tests.sh /root/pmuring.ko$list"
+}
+
+TESTS=$(chosen)
+if [ -z "$TESTS" ]; then
+	fail "$NAME" "no test to run"
+elif [ ! -e "$OUT/$KVER/pmuring.ko" ]; then
+	fail "$NAME" "no module: scripts/check/module.sh $SERIES comes first"
+else
+	# a failed result makes no failed boot: the results below count that
+	rc=0
+	boot "$@" > "$LOG" 2> "$OUT/$NAME.err" || rc=$?
+	if [ "$rc" = 0 ]; then
+		pass "$NAME: no splat, module unloads"
+	else
+		fail "$NAME: no splat, module unloads" \
+			"status $rc: $(tail -n 1 "$OUT/$NAME.err"); output: ${LOG#"$ROOT"/}"
+	fi
+	# shellcheck disable=SC2046,SC2086
+	python3 "$ROOT/scripts/check/tap.py" tap "$NAME" "$LOG" "$RESULTS" \
+		$(basename -s .sh -a $TESTS) || fail "$NAME" "its results cannot be read"
+fi
+finish

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A stage of `make check`: the KUnit suites of pmuring.ko in the test kernel,
+# under the PMU-modelling QEMU.
+#
+#   kunit.sh [base|debug]
+#
+# Every suite that a file in kunit/ defines has to run: the list is taken from
+# the sources.
+
+set -eu
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+. "$ROOT/scripts/check/results.sh"
+begin
+
+FLAVOUR=${1:-base}
+NAME=kunit-$FLAVOUR
+CONSOLE=$OUT/$NAME.console
+
+suites() {
+	python3 - "$ROOT"/kunit/*_test.c <<'PY'
+import re, sys
+for path in sys.argv[1:]:
+    names = re.findall(r'struct kunit_suite\s+\w+\s*=\s*\{[^;]*?\.name\s*=\s*"([^"]+)"', open(path).read())
+    if not names:
+        sys.exit(f'{path}: defines no suite')
+    print(*names, sep='\n')
+PY
+}
+
+boot() {
+	"$ROOT/scripts/vm/run" --kernel "$KDIR/arch/x86/boot/bzImage" --name "$NAME" --log "$CONSOLE" \
+		--memory 2G --timeout 600 --file "$STAGE/pmuring.ko" -- \
+		'insmod /root/pmuring.ko && rmmod pmuring'
+}
+
+KDIR=$("$ROOT/scripts/kernel/test-kernel.sh" "$FLAVOUR")
+KVER=$(cat "$KDIR/include/config/kernel.release")
+export STAGE=$OUT/$KVER
+SUITES=$(suites) || fail "$NAME" "cannot tell the suites: $SUITES"
+[ -n "$SUITES" ] || fail "$NAME" "no suite in kunit/"
+if verdict "$NAME: module builds" "$OUT/$NAME-build.log" \
+	"$ROOT/scripts/kernel/build-module.sh" "$KVER" "$KDIR" W=1; then
+	verdict "$NAME: loads, unloads, no splat" "$OUT/$NAME.log" boot || :
+	# shellcheck disable=SC2086	# one word for each suite
+	python3 "$ROOT/scripts/check/tap.py" ktap "$NAME" "$CONSOLE" "$RESULTS" $SUITES ||
+		fail "$NAME" "its results cannot be read"
+fi
+finish

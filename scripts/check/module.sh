@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A stage of `make check`: builds the module from nothing with W=1 and looks at
+# it with sparse.
+#
+#   module.sh 6.1|6.12
+#
+# The module stays in build/check/KVER, apart from `make module`'s, so that a
+# warning of an earlier build cannot hide in objects that are up to date.
+
+set -eu
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+. "$ROOT/scripts/check/results.sh"
+begin
+
+SERIES=$1
+KVER=$("$ROOT/scripts/kernel/versions.sh" "$SERIES")
+export STAGE=$OUT/$KVER
+
+build() {
+	"$ROOT/scripts/kernel/build-module.sh" "$KVER" "/lib/modules/$KVER/build" "$@"
+}
+
+rm -rf "$STAGE"
+if verdict "module $SERIES: builds" "$OUT/module-$SERIES.log" build W=1; then
+	clean "module $SERIES: no warning with W=1" "$OUT/module-$SERIES.log"
+	verdict "module $SERIES: sparse runs" "$OUT/sparse-$SERIES.log" build W=1 C=2 &&
+		clean "module $SERIES: sparse finds nothing" "$OUT/sparse-$SERIES.log"
+fi
+finish
