@@ -42,7 +42,7 @@ module: ## Build build/<version>/pmuring.ko
 
 .PHONY: tools
 tools: ## Build build/tools/pmuring and the tests (SAN=1: under build/san, with ASan and UBSan)
-	$(Q)$(MAKE) --no-print-directory -f tools/Makefile \
+	$(Q)$(MAKE) --no-print-directory -k -f tools/Makefile \
 		O=$(BUILD)$(if $(SAN),/san) SAN=$(SAN) V=$(V) all
 
 .PHONY: demo

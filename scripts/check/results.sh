@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 #
 # How a stage of `make check` tells what it found. Sourced by each stage.
 #

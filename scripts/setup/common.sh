@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 #
 # What every script shares: where the tree and the cache are, and how to speak
 # to the user. Sourced, never run:   . "$(dirname "$0")/../setup/common.sh"

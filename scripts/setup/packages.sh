@@ -42,7 +42,7 @@ headers_of() {
 
 packages_of() {
 	case $1 in
-	build)	echo "gcc libc6-dev make kmod xz-utils libelf-dev libdw-dev pkg-config"
+	build)	echo "gcc libc6-dev make kmod xz-utils libelf-dev libdw-dev libpfm4-dev"
 		headers_of 6.1
 		headers_of 6.12 ;;
 	vm)	echo "busybox-static cpio zstd xz-utils kmod seabios qemu-system-data" \
