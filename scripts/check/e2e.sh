@@ -6,9 +6,9 @@
 #
 #   e2e.sh NAME 6.1|6.12 [VM-OPTION...]
 #
-# NAME picks the tests: `nopmu*` runs the tests/nopmu_*_test programs, which
-# expect no PMU that pmuring knows; any other name all the others. The module
-# is that of module.sh.
+# NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
+# PMU that pmuring knows; any other name all the others. The module is that of
+# module.sh, the programs are those of `make tools`.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -21,16 +21,19 @@ shift 2
 KVER=$("$ROOT/scripts/kernel/versions.sh" "$SERIES")
 LOG=$OUT/$NAME.log
 
+# The sources say what there is to run: a binary whose source is gone is not
+# run, one that did not build is missed.
 chosen() {
 	local test name
 
-	for test in "$BUILD"/tests/*_test "$ROOT"/tools/tests/*_test.sh; do
+	for test in "$ROOT"/tools/tests/*_test.c "$ROOT"/tools/tests/*_test.sh; do
+		[ -e "$test" ] || continue
 		name=${test##*/}
-		[ -x "$test" ] || continue
+		case $test in *.c) test=$BUILD/tests/${name%.c} ;; esac
 		case $NAME:$name in
-		e2e-nopmu*:nopmu_*) echo "$test" ;;
+		e2e-nopmu*:nopmu*) echo "$test" ;;
 		e2e-nopmu*) ;;
-		*:nopmu_*) ;;
+		*:nopmu*) ;;
 		*) echo "$test" ;;
 		esac
 	done
@@ -54,9 +57,20 @@ boot() {
 		"echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent; /root/run-tests.sh /root/pmuring.ko$list"
 }
 
+present() {
+	local file
+
+	for file; do
+		[ -x "$file" ] || return 1
+	done
+}
+
 TESTS=$(chosen)
+# shellcheck disable=SC2086	# one word for each test, throughout
 if [ -z "$TESTS" ]; then
 	fail "$NAME" "no test to run"
+elif ! present $TESTS; then
+	fail "$NAME" "tests that did not build: run 'make tools'"
 elif [ ! -e "$OUT/$KVER/pmuring.ko" ]; then
 	fail "$NAME" "no module: scripts/check/module.sh $SERIES comes first"
 else

@@ -79,6 +79,7 @@ class Stream:
         """What is wrong with the stream itself."""
         if self.bail:
             yield self.bail
+            return
         if self.plan is None:
             yield 'no plan'
         elif self.plan < 0:
@@ -99,7 +100,7 @@ class Stream:
             report.add('skip', self.name, self.skip_all)
 
     def failed(self):
-        return any(r[0] == 'fail' for r in self.results)
+        return bool(self.bail) or any(r[0] == 'fail' for r in self.results)
 
 
 def read_lines(path):

@@ -6,6 +6,9 @@
 #
 # Progress goes to stderr, so that a script's stdout carries its result alone.
 
+# a failure inside $(...) ends the script like any other
+shopt -s inherit_errexit
+
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 CACHE=${PMURING_CACHE:-$HOME/.cache/pmuring}
 # shellcheck disable=SC2034	# for the scripts that source this file

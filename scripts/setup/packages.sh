@@ -9,7 +9,7 @@
 # kernel (sources for the test kernel), demo (programs to profile), check
 # (static checkers). Called by `make deps` and by each script that needs one.
 
-set -eu
+set -eu -o pipefail
 . "$(dirname "$0")/common.sh"
 
 updated=
@@ -54,6 +54,11 @@ packages_of() {
 	esac
 }
 
+apt_install() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=600 \
+		-o Dpkg::Use-Pty=0 --no-install-recommends install "$@" >&2 </dev/null
+}
+
 install_missing() {
 	local p missing=()
 
@@ -66,12 +71,10 @@ install_missing() {
 		known "$p" || { update_once; break; }
 	done
 	say "installing: ${missing[*]}"
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
-		--no-install-recommends install "${missing[@]}" >&2 </dev/null && return 0
+	apt_install "${missing[@]}" && return 0
 	# lists older than the mirror name files that are gone
 	update_once
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
-		--no-install-recommends install "${missing[@]}" >&2 </dev/null ||
+	apt_install "${missing[@]}" ||
 		die "cannot install: ${missing[*]}; see apt's messages above"
 }
 
