@@ -57,6 +57,10 @@ check: ## Prove it: builds, static checks, unit tests, end to end on 6.1 and 6.1
 check-host: ## End-to-end tests against pmuring.ko on this very machine (as root)
 	$(Q)scripts/check/host.sh
 
+.PHONY: check-debug
+check-debug: ## The tests once more under KASAN, lockdep and kmemleak (slow)
+	$(Q)scripts/check/debug.sh
+
 .PHONY: bench
 bench: ## What one sample costs, beside the kernel's own perf
 	$(Q)scripts/bench/run.sh

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A stage of `make check`: the test programs against the real module in a stock
-# Debian kernel, one boot.
+# A stage of `make check`: the test programs against the real module, one boot.
 #
-#   e2e.sh NAME 6.1|6.12 [VM-OPTION...]
+#   e2e.sh NAME 6.1|6.12|base|debug [VM-OPTION...]
+#
+# 6.1 and 6.12 are stock Debian kernels, base and debug the test kernels.
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
 # PMU that pmuring knows; any other name all the others. The module is that of
-# module.sh, the programs are those of `make tools`.
+# module.sh (kunit.sh for a test kernel), the programs are those of `make tools`.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,10 +17,29 @@ ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 begin
 
 NAME=e2e-$1
-SERIES=$2
+KERNEL=$2
 shift 2
-KVER=$("$ROOT/scripts/kernel/versions.sh" "$SERIES")
 LOG=$OUT/$NAME.log
+
+# set_kernel: IMAGE, what scripts/vm/run boots, and KVER
+set_kernel() {
+	local kdir
+
+	case $KERNEL in
+	base|debug)
+		kdir=$("$ROOT/scripts/kernel/test-kernel.sh" "$KERNEL")
+		IMAGE=$kdir/arch/x86/boot/bzImage
+		KVER=$(cat "$kdir/include/config/kernel.release")
+		# the unit tests have a stage of their own
+		VM=(--append kunit.enable=0 --memory 2G)
+		;;
+	*)
+		IMAGE=$KERNEL
+		KVER=$("$ROOT/scripts/kernel/versions.sh" "$KERNEL")
+		VM=(--module msr)
+		;;
+	esac
+}
 
 # The sources say what there is to run: a binary whose source is gone is not
 # run, one that did not build is missed.
@@ -51,8 +71,8 @@ boot() {
 	for file in "$BUILD"/tests/*; do
 		case $file in *_test) ;; *) files+=(--file "$file:/tests/") ;; esac
 	done
-	"$ROOT/scripts/vm/run" --kernel "$SERIES" --name "$NAME" --log "$OUT/$NAME.console" \
-		--timeout 1500 --module msr --program "$BUILD/tools/pmuring" --program perf \
+	"$ROOT/scripts/vm/run" --kernel "$IMAGE" --name "$NAME" --log "$OUT/$NAME.console" \
+		--timeout 1500 "${VM[@]}" --program "$BUILD/tools/pmuring" --program perf \
 		"${files[@]}" "$@" -- \
 		"echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent; /root/run-tests.sh /root/pmuring.ko$list"
 }
@@ -65,6 +85,7 @@ present() {
 	done
 }
 
+set_kernel
 TESTS=$(chosen)
 # shellcheck disable=SC2086	# one word for each test, throughout
 if [ -z "$TESTS" ]; then
@@ -72,7 +93,7 @@ if [ -z "$TESTS" ]; then
 elif ! present $TESTS; then
 	fail "$NAME" "tests that did not build: run 'make tools'"
 elif [ ! -e "$OUT/$KVER/pmuring.ko" ]; then
-	fail "$NAME" "no module: scripts/check/module.sh $SERIES comes first"
+	fail "$NAME" "no module: scripts/check/module.sh $KERNEL, for a test kernel kunit.sh, comes first"
 else
 	# a failed result makes no failed boot: the results below count that
 	rc=0
