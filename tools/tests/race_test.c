@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Everything at once: threads that open, close, map, unmap, read, poll and
+ * command the same few events in random order, tasks that die while they are
+ * watched, readers that are killed. What is checked is that the kernel has
+ * nothing to say and that nothing is left over.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "events.h"
+#include "machine.h"
+#include "tap.h"
+#include "workload.h"
+
+#define PAGE		4096UL
+#define THREADS		4
+/* descriptors that all threads share, so that each acts on what another closes */
+#define SLOTS		12
+#define FIRST_FD	200
+
+static atomic_bool stop;
+static atomic_ulong steps;
+
+static uint64_t next(uint64_t *seed)
+{
+	/* the generator of Lehmer and Park */
+	*seed = *seed * 48271 % 2147483647;
+	return *seed;
+}
+
+static int slot(uint64_t *seed)
+{
+	return FIRST_FD + next(seed) % SLOTS;
+}
+
+static void open_one(uint64_t *seed)
+{
+	struct perf_event_attr attr = sampling(next(seed) % 2, 2000 + next(seed) % 50000,
+					       PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+					       PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD);
+	bool of_cpu = next(seed) % 2;
+	int fd;
+
+	attr.disabled = next(seed) % 2;
+	attr.exclude_kernel = next(seed) % 2;
+	attr.wakeup_events = next(seed) % 8;
+	attr.read_format = next(seed) % 4;
+	fd = door_open_event(&attr, of_cpu ? -1 : 0,
+			     of_cpu ? (int)(next(seed) % cpu_possible()) : -1, -1,
+			     PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return;
+	dup3(fd, slot(seed), O_CLOEXEC);
+	close(fd);
+}
+
+/* mapped, used as a reader would, and unmapped, whatever became of the descriptor */
+static void map_one(uint64_t *seed)
+{
+	size_t pages = 1 + (1UL << next(seed) % 4);
+	struct perf_event_mmap_page *page;
+	int fd = slot(seed);
+
+	page = mmap(NULL, pages * PAGE, PROT_READ | (next(seed) % 4 ? PROT_WRITE : 0), MAP_SHARED,
+		    fd, 0);
+	if (page == MAP_FAILED)
+		return;
+	if (next(seed) % 4 == 0)
+		close(fd);
+	work(next(seed) % 3000);
+	munmap(page, pages * PAGE);
+}
+
+static void command_one(uint64_t *seed)
+{
+	static const unsigned long requests[] = {
+		PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_RESET,
+	};
+	uint64_t period = 1000 + next(seed) % 50000;
+	uint64_t id;
+
+	ioctl(slot(seed), requests[next(seed) % 3], 0);
+	if (next(seed) % 4 == 0)
+		ioctl(slot(seed), PERF_EVENT_IOC_PERIOD, &period);
+	if (next(seed) % 4 == 0)
+		ioctl(slot(seed), PERF_EVENT_IOC_ID, &id);
+}
+
+static void look_at_one(uint64_t *seed)
+{
+	struct pollfd pfd = { .fd = slot(seed), .events = POLLIN };
+	uint64_t words[8];
+
+	if (read(slot(seed), words, sizeof(words)) < 0)
+		words[0] = 0;
+	poll(&pfd, 1, 0);
+}
+
+static void *player(void *data)
+{
+	uint64_t seed = (uintptr_t)data + 1;
+
+	while (!stop) {
+		switch (next(&seed) % 8) {
+		case 0:
+		case 1:
+			open_one(&seed);
+			break;
+		case 2:
+			close(slot(&seed));
+			break;
+		case 3:
+			map_one(&seed);
+			break;
+		case 4:
+			look_at_one(&seed);
+			break;
+		case 5:
+			work(next(&seed) % 5000);
+			break;
+		default:
+			command_one(&seed);
+		}
+		steps++;
+	}
+	return NULL;
+}
+
+static void close_slots(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		close(FIRST_FD + i);
+}
+
+static void play(unsigned int seconds)
+{
+	uint64_t end = now_ns() + seconds * 1000000000ULL;
+	pthread_t threads[THREADS];
+
+	stop = false;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, player, (void *)i);
+	while (now_ns() < end)
+		sleep_ms(10);
+	stop = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	close_slots();
+	ok(steps > 100 * seconds, "%lu steps of %d threads on %d events", steps, THREADS, SLOTS);
+}
+
+/* the process that is watched, and the one that watches, are killed at any moment */
+static void kill_both(int times)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 5003,
+					       PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+	struct ring ring;
+	pid_t watched, watcher;
+
+	attr.disabled = 0;
+	for (int i = 0; i < times; i++) {
+		watched = fork();
+		if (!watched)
+			for (;;)
+				work(1000);
+		watcher = fork();
+		if (!watcher) {
+			int fd = door_open_event(&attr, watched, -1, -1, 0);
+
+			if (fd >= 0)
+				map_ring(&ring, fd, 8);
+			for (;;)
+				drain(&ring, NULL, NULL);
+		}
+		usleep(i % 50 * 100);
+		kill(i % 2 ? watched : watcher, SIGKILL);
+		usleep(i % 3 * 500);
+		kill(i % 2 ? watcher : watched, SIGKILL);
+		waitpid(watched, NULL, 0);
+		waitpid(watcher, NULL, 0);
+	}
+}
+
+/* one thread samples itself while another closes, in any order of fd and ring */
+static void close_in_any_order(int times)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 3001, PERF_SAMPLE_IP);
+	struct ring rings[3];
+	int fds[3];
+
+	attr.disabled = 0;
+	for (int i = 0; i < times; i++) {
+		for (int n = 0; n < 3; n++) {
+			fds[n] = open_event(&attr, n ? 0 : -1, n ? -1 : 0);
+			map_ring(&rings[n], fds[n], 2);
+		}
+		work(1000);
+		for (int n = 0; n < 3; n++) {
+			int which = (n + i) % 3;
+
+			if (i & 4)
+				ring_unmap(&rings[which]);
+			close(fds[which]);
+		}
+		for (int n = 0; n < 3; n++)
+			if (!(i & 4))
+				ring_unmap(&rings[n]);
+	}
+}
+
+int main(void)
+{
+	unsigned int seconds = getenv("PMURING_SECONDS") ? atoi(getenv("PMURING_SECONDS")) : 5;
+	struct pmuring_info info;
+	int log;
+
+	if (!pmu_is_there())
+		return skip_all("no PMU");
+	log = kernel_log_open();
+	plan(1 + 3);
+	play(seconds);
+	kill_both(60);
+	close_in_any_order(300);
+	/* events go after a grace period, and those of dead processes in their time */
+	sleep_ms(200);
+	info = module_info();
+	is(info.events, 0, "no event is left");
+	is(info.task_hooks, 0, "nor the context-switch hook");
+	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	return done();
+}

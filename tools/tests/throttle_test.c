@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Throttling: a period so short that the machine would do nothing else costs
+ * samples, which THROTTLE and UNTHROTTLE records tell, and never the machine.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "machine.h"
+#include "tap.h"
+#include "workload.h"
+
+#define SAMPLE_TYPE	(PERF_SAMPLE_IP | PERF_SAMPLE_TIME)
+#define CPUS_MAX	64
+
+/* what the records of one event say of its throttling */
+struct story {
+	uint64_t id;
+	uint64_t last_time;
+	uint64_t throttles;
+	uint64_t unthrottles;
+	uint64_t wrong_layout;
+	uint64_t wrong_order;
+	uint64_t samples_meanwhile;
+	bool throttled;
+};
+
+static void check_record(const struct record *rec, void *data)
+{
+	bool begins = rec->header.type == PERF_RECORD_THROTTLE;
+	struct story *story = data;
+
+	if (rec->header.type == PERF_RECORD_SAMPLE)
+		story->samples_meanwhile += story->throttled;
+	if (!begins && rec->header.type != PERF_RECORD_UNTHROTTLE)
+		return;
+	/* time, id, stream id */
+	story->wrong_layout += rec->header.size != sizeof(rec->header) + 24 ||
+			       rec->field[0] < story->last_time ||
+			       rec->field[1] != story->id || rec->field[2] != story->id;
+	story->wrong_order += story->throttled == begins;
+	story->throttled = begins;
+	story->last_time = rec->field[0];
+	story->throttles += begins;
+	story->unthrottles += !begins;
+}
+
+/* as long as it takes to be throttled for some ticks */
+static void one_task(uint64_t period)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, period, SAMPLE_TYPE);
+	uint64_t rounds = 1000000, length = rounds * WORK_ROUND + WORK_TAIL;
+	struct story story = { 0 };
+	struct tally tally;
+	struct ring ring;
+	int fd = open_self(&attr);
+
+	story.id = event_id(fd);
+	map_ring(&ring, fd, 1024);
+	work_counted(fd, rounds);
+	/* a throttled event is unthrottled although it is disabled by then, or keeps still */
+	sleep_ms(30);
+	tally = drain(&ring, check_record, &story);
+	between(story.throttles, 1, length, "period %llu: throttled", (unsigned long long)period);
+	between(story.unthrottles, story.throttles - 1, story.throttles,
+		"  each THROTTLE but perhaps the last has its UNTHROTTLE");
+	is(story.wrong_order, 0, "  in turn");
+	is(story.wrong_layout, 0, "  with time, id and stream id");
+	/* the sample that went beyond the limit may come after the THROTTLE that tells so */
+	between(story.samples_meanwhile, 0, story.throttles, "  and no more samples between them");
+	is(tally.lost + tally.others + tally.broken, 0, "  nothing is lost");
+	between(read_value(fd), length, length + machine_slack(length),
+		"  and the event counted on all the time");
+	ring_unmap(&ring);
+	close(fd);
+}
+
+#define TASK_CHECKS 7
+
+struct busy_cpu {
+	int cpu;
+	int fd;
+	struct ring ring;
+	struct story story;
+	struct tally sum;
+	pthread_t thread;
+};
+
+static atomic_bool stop;
+
+static void *keep_busy(void *data)
+{
+	struct busy_cpu *c = data;
+	struct tally tally;
+
+	cpu_pin(c->cpu);
+	while (!stop) {
+		work(10000);
+		tally = drain(&c->ring, check_record, &c->story);
+		c->sum.samples += tally.samples;
+		c->sum.lost += tally.lost;
+		c->sum.broken |= tally.broken;
+	}
+	return NULL;
+}
+
+static void start(struct busy_cpu *c, int cpu, uint64_t period, bool kernel)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, period, SAMPLE_TYPE);
+
+	attr.exclude_kernel = !kernel;
+	attr.disabled = 0;
+	*c = (struct busy_cpu){ .cpu = cpu };
+	c->fd = open_event(&attr, -1, cpu);
+	c->story.id = event_id(c->fd);
+	map_ring(&c->ring, c->fd, 256);
+	pthread_create(&c->thread, NULL, keep_busy, c);
+}
+
+static void finish(struct busy_cpu *c)
+{
+	pthread_join(c->thread, NULL);
+	switch_event(c->fd, PERF_EVENT_IOC_DISABLE);
+	drain(&c->ring, check_record, &c->story);
+	ring_unmap(&c->ring);
+	close(c->fd);
+}
+
+/* all CPUs for seconds: the main thread must get its share of them */
+static void all_cpus(uint64_t period, bool kernel, unsigned int seconds)
+{
+	static struct busy_cpu cpus[CPUS_MAX];
+	int n = cpu_possible() < CPUS_MAX ? cpu_possible() : CPUS_MAX;
+	struct pmuring_info info = module_info();
+	uint64_t begin = now_ns(), most, took, naps = 0;
+	bool throttled = true, order = true, whole = true;
+	int log = kernel_log_open();
+
+	stop = false;
+	for (int i = 0; i < n; i++)
+		start(&cpus[i], i, period, kernel);
+	while (now_ns() - begin < seconds * 1000000000ULL) {
+		sleep_ms(10);
+		naps++;
+	}
+	stop = true;
+	for (int i = 0; i < n; i++)
+		finish(&cpus[i]);
+	took = (now_ns() - begin) / 1000000;
+	most = 0;
+	for (int i = 0; i < n; i++) {
+		struct story *s = &cpus[i].story;
+
+		throttled &= s->throttles > seconds;
+		order &= !s->wrong_order && !s->wrong_layout &&
+			 s->samples_meanwhile <= s->throttles &&
+			 s->throttles - s->unthrottles <= 1;
+		whole &= !cpus[i].sum.broken;
+		if (cpus[i].sum.samples > most)
+			most = cpus[i].sum.samples;
+	}
+	ok(throttled, "period %llu%s on all CPUs: throttled on each", (unsigned long long)period,
+	   kernel ? ", kernel mode too," : "");
+	ok(order, "  THROTTLE and UNTHROTTLE in pairs, no sample between them");
+	ok(whole, "  all records whole");
+	/* the limit is one of each tick, and rounds up */
+	between(most, 1, took * info.max_sample_rate / 1000 * 5 / 4 + info.max_sample_rate / 10,
+		"  no more samples than the limit allows");
+	between(naps, seconds * 10, UINT64_MAX, "  the machine is alive: %llu naps of 10 ms",
+		(unsigned long long)naps);
+	ok(kernel_log_is_clean(log), "  the kernel has nothing to say");
+}
+
+#define ALL_CHECKS 6
+
+int main(void)
+{
+	unsigned int seconds = getenv("PMURING_SECONDS") ? atoi(getenv("PMURING_SECONDS")) : 4;
+
+	if (!pmu_is_there())
+		return skip_all("no PMU");
+	plan(2 * TASK_CHECKS + 3 * ALL_CHECKS);
+	cpu_pin(0);
+	one_task(1);
+	one_task(2);
+	all_cpus(1, false, seconds);
+	all_cpus(2, false, seconds);
+	/* where the handler's own way out overflows the counter again */
+	all_cpus(1, true, seconds);
+	return done();
+}
