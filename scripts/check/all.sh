@@ -12,6 +12,7 @@ ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 
 AT_ONCE=2
 STARTED=()
+PIDS=()
 
 # stage NAME COMMAND...: runs it with a results file of its own. A stage that
 # ends badly without saying why, or without any result, has failed.
@@ -21,6 +22,7 @@ stage() {
 	shift
 	say "$name ..."
 	: > "$results"
+	: > "$OUT/$name.running"
 	RESULTS=$results "$@" > "$OUT/$name.stage" 2>&1 </dev/null || rc=$?
 	if [ "$rc" != 0 ] && ! grep -q '^fail' "$results"; then
 		printf 'fail\t%s\tstage ended with status %s: %s; see %s\n' "$name" "$rc" \
@@ -28,17 +30,41 @@ stage() {
 	elif [ ! -s "$results" ]; then
 		printf 'fail\t%s\tno result at all\n' "$name" >> "$results"
 	fi
+	rm -f "$OUT/$name.running"
 	say "$name: $(cut -f1 "$results" | sort | uniq -c | awk '{ printf "%s%d %s", sep, $1, $2; sep = ", " }') ($((SECONDS - start)) s)"
 	sed -n 's/^fail\t\([^\t]*\)\t\(.*\)/  FAILED \1: \2/p' "$results" >&2
 }
 
 # start NAME COMMAND...: in the background, once there is room
 start() {
-	while [ "$(jobs -rp | wc -l)" -ge "$AT_ONCE" ]; do
-		wait -n || :
+	# the heartbeat is a job too
+	while [ "$(jobs -rp | wc -l)" -gt "$AT_ONCE" ]; do
+		sleep 1
 	done
 	STARTED+=("$OUT/$1.results")
 	stage "$@" &
+	PIDS+=($!)
+}
+
+# settle: until all that were started have ended
+settle() {
+	wait "${PIDS[@]}" || :
+	PIDS=()
+}
+
+# heartbeat: every half minute what runs, and the last that it said, until killed
+heartbeat() {
+	local mark name last
+
+	# a sleep that outlives us must not hold our output open
+	while sleep 30 > /dev/null 2>&1; do
+		for mark in "$OUT"/*.running; do
+			[ -e "$mark" ] || continue
+			name=$(basename "$mark" .running)
+			last=$(tail -qn 1 "$OUT/$name.log" 2>/dev/null || tail -n 1 "$OUT/$name.stage")
+			say "... $SECONDS s, $name: $(printf %.100s "$last")"
+		done
+	done
 }
 
 qemu() {
@@ -51,10 +77,17 @@ qemu() {
 }
 
 main() {
-	local here=$ROOT/scripts/check
+	local here=$ROOT/scripts/check pulse
 
+	mkdir -p "$BUILD"
+	exec 9> "$BUILD/check.lock"
+	flock -n 9 || die "another 'make check' runs in this tree"
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
+	heartbeat 9>&- &
+	pulse=$!
+	# shellcheck disable=SC2064	# this pulse
+	trap "kill $pulse 2>/dev/null || :" EXIT
 	"$ROOT/scripts/setup/packages.sh"
 
 	# what the machines need, first
@@ -62,7 +95,7 @@ main() {
 	start module-6.12 "$here/module.sh" 6.12
 	start module-6.1 "$here/module.sh" 6.1
 	start tools "$here/tools.sh"
-	wait
+	settle
 
 	# the longest first
 	start e2e-6.12 "$here/e2e.sh" 6.12 6.12
@@ -71,7 +104,7 @@ main() {
 	start e2e-nopmu-amd "$here/e2e.sh" nopmu-amd 6.12 --cpu amd
 	start e2e-nopmu "$here/e2e.sh" nopmu 6.1 --no-icount
 	start checkpatch "$here/checkpatch.sh"
-	wait
+	settle
 
 	say "$SECONDS s"
 	summarize "${STARTED[@]}"

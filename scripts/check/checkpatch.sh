@@ -19,7 +19,7 @@ IGNORED_COMPAT=$IGNORED,LINUX_VERSION_CODE,CONSTANT_COMPARISON
 # and elfutils' names, and messages to people, which are not broken
 IGNORED_USER=$IGNORED,PREFER_KERNEL_TYPES,ARRAY_SIZE,PREFER_FALLTHROUGH,STRCPY,STRLCPY,STRNCPY
 IGNORED_USER+=,SSCANF_TO_KSTRTO,NAKED_SSCANF,CONST_STRUCT,VOLATILE,BIT_MACRO,CAMELCASE
-IGNORED_USER+=,PREFER_DEFINED_ATTRIBUTE_MACRO,MACRO_ARG_REUSE,EMBEDDED_FUNCTION_NAME,LONG_LINE_STRING
+IGNORED_USER+=,PREFER_DEFINED_ATTRIBUTE_MACRO,MACRO_ARG_REUSE,EMBEDDED_FUNCTION_NAME,LONG_LINE,LONG_LINE_STRING
 
 unpack() {
 	local dir=$1
@@ -34,23 +34,19 @@ unpack() {
 	mv "$dir.new" "$dir"
 }
 
-# judge IGNORED FILE...: one result for each file
+# judge NAME IGNORED FILE...: one result for all
 judge() {
-	local ignored=$1 file log
+	local name=$1 ignored=$2 log=$OUT/checkpatch-$1.log
 
-	shift
-	for file; do
-		log=$OUT/checkpatch-${file//\//-}.log
-		(cd "$ROOT" && perl "$DIR/checkpatch.pl" --no-tree --strict --terse --no-summary \
-			--show-types --max-line-length=100 --ignore "$ignored" -f "$file") > "$log" 2>&1 || :
-		if [ -s "$log" ]; then
-			fail "checkpatch: $file" "$(grep -c . "$log") complaints, see ${log#"$ROOT"/}"
-			head -n 10 "$log" >&2
-		else
-			pass "checkpatch: $file"
-			rm -f "$log"
-		fi
-	done
+	shift 2
+	(cd "$ROOT" && perl "$DIR/checkpatch.pl" --no-tree --strict --terse --no-summary \
+		--show-types --max-line-length=100 --ignore "$ignored" -f "$@") > "$log" 2>&1 || :
+	if [ -s "$log" ]; then
+		fail "checkpatch: $name" "$(grep -c . "$log") complaints, see ${log#"$ROOT"/}"
+		head -n 20 "$log" >&2
+	else
+		pass "checkpatch: $name, $# files"
+	fi
 }
 
 c_files() {
@@ -61,8 +57,8 @@ c_files() {
 DIR=$CACHE/checkpatch-$(dpkg-query -W -f '${Version}' "$SOURCE" | tr -c 'a-zA-Z0-9.\n' _)
 locked checkpatch unpack "$DIR"
 # shellcheck disable=SC2046	# our paths have no blanks
-judge "$IGNORED" $(c_files kmod kunit uapi | grep -vx kmod/compat.h)
-judge "$IGNORED_COMPAT" kmod/compat.h
+judge kernel "$IGNORED" $(c_files kmod kunit uapi | grep -vx kmod/compat.h)
+judge compat "$IGNORED_COMPAT" kmod/compat.h
 # shellcheck disable=SC2046
-judge "$IGNORED_USER" $(c_files tools)
+judge user "$IGNORED_USER" $(c_files tools)
 finish

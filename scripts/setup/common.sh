@@ -59,7 +59,8 @@ locked() {
 tick() {
 	local start=$SECONDS
 
-	while sleep "$1"; do
+	# a sleep that outlives us must not hold our output or a lock
+	while sleep "$1" > /dev/null 2>&1; do
 		say "... $((SECONDS - start)) s, $(wc -l < "$2") lines in $2"
 	done
 }
@@ -70,7 +71,7 @@ quietly() {
 
 	shift
 	: > "$log"
-	tick 20 "$log" &
+	tick 20 "$log" 9>&- &
 	ticker=$!
 	"$@" >>"$log" 2>&1 </dev/null || rc=$?
 	kill "$ticker" 2>/dev/null || :
