@@ -26,7 +26,8 @@ unpack() {
 
 	[ ! -e "$dir/checkpatch.pl" ] || return 0
 	say "unpacking checkpatch from $SOURCE"
-	mkdir -p "$dir.new"
+	# where it looks for names in CamelCase that the kernel has
+	mkdir -p "$dir.new/include"
 	tar -C "$dir.new" --strip-components=2 -xf "/usr/src/$SOURCE.tar.xz" \
 		"$SOURCE/scripts/checkpatch.pl" "$SOURCE/scripts/spelling.txt" \
 		"$SOURCE/scripts/const_structs.checkpatch"
@@ -39,8 +40,10 @@ judge() {
 	local name=$1 ignored=$2 log=$OUT/checkpatch-$1.log
 
 	shift 2
-	(cd "$ROOT" && perl "$DIR/checkpatch.pl" --no-tree --strict --terse --no-summary \
-		--show-types --max-line-length=100 --ignore "$ignored" -f "$@") > "$log" 2>&1 || :
+	# in the output folder: it leaves a file where it runs
+	(cd "$OUT" && perl "$DIR/checkpatch.pl" --no-tree --root="$DIR" --strict --terse --no-summary \
+		--show-types --max-line-length=100 --ignore "$ignored" -f "${@/#/$ROOT/}") 2>&1 |
+		sed "s,^$ROOT/,," > "$log" || :
 	if [ -s "$log" ]; then
 		fail "checkpatch: $name" "$(grep -c . "$log") complaints, see ${log#"$ROOT"/}"
 		head -n 20 "$log" >&2
