@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pmuring doctor: looks at everything that sampling depends on, says what it
+ * found and what to do. Its last word is a trial: an event that counts.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "door.h"
+#include "events.h"
+#include "kallsyms.h"
+#include "util.h"
+
+enum verdict {
+	GOOD,
+	LOOK,
+	BAD,
+};
+
+static void __attribute__((format(printf, 3, 4)))
+say(enum verdict verdict, const char *topic, const char *fmt, ...)
+{
+	static const char *const marks[] = { "ok", "note", "BAD" };
+	va_list args;
+
+	printf("%-5s %-12s ", marks[verdict], topic);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* first line of a file; NULL if there is none; valid until the next call */
+static const char *line_of(const char *path)
+{
+	static char line[256];
+	char *text = read_file(path, NULL);
+
+	if (!text)
+		return NULL;
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+	free(text);
+	return line;
+}
+
+static void look_at_kernel(void)
+{
+	struct utsname uts;
+	const char *lockdown = line_of("/sys/kernel/security/lockdown");
+
+	uname(&uts);
+	say(GOOD, "kernel", "%s %s", uts.release, uts.machine);
+	if (lockdown && !strstr(lockdown, "[none]"))
+		say(LOOK, "lockdown", "%s: an unsigned module does not load; sign it with a key that the firmware knows, or switch Secure Boot off",
+		    lockdown);
+}
+
+static void look_at_module(void)
+{
+	const char *version;
+
+	if (access("/sys/module/pmuring", F_OK)) {
+		say(BAD, "module", "not loaded: as root, insmod build/$(uname -r)/pmuring.ko");
+		return;
+	}
+	version = line_of("/sys/module/pmuring/version");
+	if (!version)
+		version = line_of("/sys/module/pmuring/srcversion");
+	say(GOOD, "module", "loaded%s%s", version ? ", version " : "", version ? version : "");
+}
+
+static bool look_at_node(void)
+{
+	struct stat st;
+
+	if (!stat(PMURING_DEVICE, &st))
+		say(GOOD, "node", PMURING_DEVICE ", mode %04o, owner %u:%u",
+		    st.st_mode & 07777, st.st_uid, st.st_gid);
+	if (door_fd() >= 0)
+		return true;
+	say(BAD, "node", PMURING_DEVICE ": %s: %s", strerror(errno), door_explain_node(errno));
+	return false;
+}
+
+static void list_events(const struct pmuring_info *info)
+{
+	struct buf names = { 0 };
+
+	for (unsigned int i = 0; i < 64; i++) {
+		const char *name = events_generic_name(i);
+
+		if (!(info->hardware_events >> i & 1) || !name)
+			continue;
+		buf_add(&names, " ", 1);
+		buf_add(&names, name, strlen(name));
+	}
+	say(names.len ? GOOD : BAD, "events", "generic:%.*s; also rXXXX and libpfm4's names",
+	    (int)names.len, names.len ? names.data : "");
+	buf_free(&names);
+}
+
+static bool look_at_pmu(const struct pmuring_info *info)
+{
+	if (info->abi_version != PMURING_ABI_VERSION) {
+		say(BAD, "abi", "the module speaks version %u, this program %u: build both from one tree",
+		    info->abi_version, PMURING_ABI_VERSION);
+		return false;
+	}
+	if (info->vendor == PMURING_VENDOR_NONE) {
+		say(BAD, "pmu", "none that pmuring can drive; in a virtual machine, let the hypervisor pass it through (-cpu host,pmu=on)");
+		return false;
+	}
+	say(GOOD, "pmu", "%s version %u: %u general counters of %u bits, %u fixed of %u bits",
+	    info->vendor == PMURING_VENDOR_INTEL ? "Intel" : "AMD", info->pmu_version,
+	    info->gp_counters, info->gp_width, info->fixed_counters, info->fixed_width);
+	list_events(info);
+	return true;
+}
+
+static bool look_at_holder(const struct pmuring_info *info)
+{
+	const char *watchdog = line_of("/proc/sys/kernel/nmi_watchdog");
+	bool on = watchdog && *watchdog == '1';
+
+	if (info->holder != PMURING_HOLDER_KERNEL) {
+		say(GOOD, "holder", info->holder == PMURING_HOLDER_PMURING ?
+		    "pmuring, %u events are open" : "nobody, the counters are free", info->events);
+		return true;
+	}
+	say(BAD, "holder", "the kernel's perf%s: %s", on ? ", and the NMI watchdog is on" : "",
+	    on ? "sysctl kernel.nmi_watchdog=0" :
+		 "end running perf sessions (perf record, perf stat, perf top)");
+	return false;
+}
+
+static bool has_perfmon(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	uint32_t high;
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	high = data[CAP_TO_INDEX(CAP_PERFMON)].effective;
+	return high & CAP_TO_MASK(CAP_PERFMON) ||
+	       data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN);
+}
+
+static void look_at_permission(const struct pmuring_info *info)
+{
+	bool perfmon = has_perfmon();
+
+	say(perfmon ? GOOD : LOOK, "permission", "%s; paranoid level of the module %d",
+	    perfmon ? "CAP_PERFMON: everything may be watched" :
+		      "no CAP_PERFMON: own processes only, whole CPUs and the kernel need it",
+	    info->paranoid);
+	say(GOOD, "limits", "%u samples per second and event, %u KiB of ring per CPU and user",
+	    info->max_sample_rate, info->mlock_kb);
+}
+
+static void look_at_symbols(void)
+{
+	struct kallsyms kallsyms;
+
+	if (kallsyms_load(&kallsyms, "/proc/kallsyms") || !kallsyms.nr)
+		say(LOOK, "symbols", "the kernel hides its symbols: run as root, or sysctl kernel.kptr_restrict=0");
+	else
+		say(GOOD, "symbols", "%zu functions of the kernel", kallsyms.nr);
+	kallsyms_free(&kallsyms);
+}
+
+static uint64_t spin(int fd)
+{
+	volatile unsigned int i;
+	uint64_t value = 0;
+
+	for (i = 0; i < 1000000; i++)
+		;
+	return read(fd, &value, sizeof(value)) == sizeof(value) ? value : 0;
+}
+
+static bool try_it(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = door_open_event(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	uint64_t value;
+
+	if (fd < 0) {
+		say(BAD, "trial", "cycles:u of this process: %s: %s", strerror(errno),
+		    door_explain_event(errno, &attr, 0, -1));
+		return false;
+	}
+	value = spin(fd);
+	close(fd);
+	say(value ? GOOD : BAD, "trial", value ? "cycles:u of a short loop: %lu" :
+	    "cycles:u of a short loop: %lu; the counter does not count: see dmesg", value);
+	return value;
+}
+
+static const struct argp doctor_argp = {
+	.doc = "Looks at everything that sampling depends on and says what to do. Exits with 0 if sampling works.",
+};
+
+/** cmd_doctor - pmuring doctor */
+int cmd_doctor(int argc, char **argv)
+{
+	struct pmuring_info info;
+	bool works;
+
+	argv[0] = "pmuring doctor";
+	if (argp_parse(&doctor_argp, argc, argv, 0, NULL, NULL))
+		return EXIT_TOOL;
+	look_at_kernel();
+	look_at_module();
+	works = look_at_node();
+	if (works && door_info(&info)) {
+		say(BAD, "info", "%s does not answer: %s", PMURING_DEVICE, strerror(errno));
+		works = false;
+	}
+	if (works) {
+		works = look_at_pmu(&info) && look_at_holder(&info);
+		look_at_permission(&info);
+	}
+	look_at_symbols();
+	works = works && try_it();
+	puts(works ? "sampling works here" : "sampling does not work here: see the lines marked BAD");
+	return works ? 0 : 1;
+}

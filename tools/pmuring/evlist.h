@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The open events of one run: each event of the command line on each (task,
+ * CPU) pair of the target.
+ */
+#ifndef PMURING_TOOL_EVLIST_H
+#define PMURING_TOOL_EVLIST_H
+
+#include "events.h"
+#include "ring_reader.h"
+#include "target.h"
+
+/**
+ * struct counter - one open event
+ * @event: index into the event list
+ * @slot: whom it watches
+ * @fd: its file descriptor
+ * @id: what PERF_SAMPLE_IDENTIFIER says in its samples
+ * @ring: its ring, when sampling
+ */
+struct counter {
+	size_t event;
+	struct target_slot slot;
+	int fd;
+	uint64_t id;
+	struct ring ring;
+};
+
+/**
+ * struct evlist - all of them
+ * @events: what was asked for
+ * @counters: what is open
+ * @nr: how many
+ */
+struct evlist {
+	struct event_list *events;
+	struct counter *counters;
+	size_t nr;
+};
+
+/**
+ * struct reading - what read() of an event fd says
+ * @value: the count
+ * @enabled: ns that it was enabled
+ * @running: ns that it was on a counter
+ * @id: its ID
+ * @lost: samples lost
+ */
+struct reading {
+	uint64_t value;
+	uint64_t enabled;
+	uint64_t running;
+	uint64_t id;
+	uint64_t lost;
+};
+
+#define READING_FORMAT	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | \
+			 PERF_FORMAT_ID | PERF_FORMAT_LOST)
+
+int evlist_open(struct evlist *evlist, struct event_list *events,
+		const struct target_slots *slots);
+int evlist_map(struct evlist *evlist, size_t pages);
+int evlist_enable(struct evlist *evlist);
+void evlist_disable(struct evlist *evlist);
+int counter_read(const struct counter *counter, struct reading *reading);
+void evlist_close(struct evlist *evlist);
+
+#endif

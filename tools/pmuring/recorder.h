@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From the rings to the file: one pass drains them all.
+ */
+#ifndef PMURING_TOOL_RECORDER_H
+#define PMURING_TOOL_RECORDER_H
+
+#include "evlist.h"
+#include "perfdata_write.h"
+#include "records.h"
+#include "tasks.h"
+
+/**
+ * struct recorder - a recording in progress
+ * @evlist: events with rings
+ * @out: the file
+ * @sink: records of our own, on their way into the file
+ * @tasks: whom the samples came from
+ * @sample_type: of all events
+ * @samples: seen so far
+ * @lost: as LOST records tell so far
+ * @throttled: THROTTLE records so far
+ * @first_time: of the samples
+ * @last_time: of the samples
+ */
+struct recorder {
+	struct evlist *evlist;
+	struct perfdata_out *out;
+	struct record_sink sink;
+	struct tasks tasks;
+	uint64_t sample_type;
+	uint64_t samples;
+	uint64_t lost;
+	uint64_t throttled;
+	uint64_t first_time;
+	uint64_t last_time;
+};
+
+void recorder_init(struct recorder *rec, struct evlist *evlist, struct perfdata_out *out);
+int recorder_flush(struct recorder *rec);
+int recorder_pass(struct recorder *rec);
+int recorder_losses(struct recorder *rec);
+void recorder_free(struct recorder *rec);
+
+#endif
