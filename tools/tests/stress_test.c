@@ -111,19 +111,46 @@ static void judge(const struct place *p, int i)
 	ok(sum->lost <= words[1], "  LOST records tell of no more than were lost");
 }
 
+/* NMIs that the machine delivered, where it tells */
+static bool delivered_nmis(int n, uint64_t *sum)
+{
+	uint64_t nmis;
+
+	*sum = 0;
+	for (int cpu = 0; cpu < n && machine_is_exact(); cpu++) {
+		if (!msr_read(cpu, QPMU_NMIS, &nmis))
+			return false;
+		*sum += nmis;
+	}
+	return machine_is_exact();
+}
+
+/* each NMI is claimed: none is left for others, who would call it unknown */
+static void nmis_are_ours(int n, uint64_t before, uint64_t claimed)
+{
+	uint64_t after;
+
+	if (delivered_nmis(n, &after))
+		is(module_info().nmis - claimed, after - before, "every NMI is claimed");
+	else
+		skip(1, "delivered NMIs are counted by the PMU QEMU only");
+}
+
 int main(void)
 {
 	const char *text = getenv("PMURING_STRESS_SECONDS");
 	unsigned int seconds = text ? atoi(text) : 60;
 	int n = cpu_possible() < CPUS_MAX ? cpu_possible() : CPUS_MAX;
 	static struct place places[CPUS_MAX];
-	uint64_t end, total = 0;
+	uint64_t end, total = 0, nmis, claimed;
 	int log;
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
 	log = kernel_log_open();
-	plan(n * EVENTS * 3 + 3);
+	plan(n * EVENTS * 3 + 4);
+	claimed = module_info().nmis;
+	delivered_nmis(n, &nmis);
 	for (int i = 0; i < n; i++) {
 		places[i].cpu = i;
 		pthread_create(&places[i].thread, NULL, busy, &places[i]);
@@ -147,6 +174,7 @@ int main(void)
 		close(places[i / EVENTS].fds[i % EVENTS]);
 	}
 	ok(total > seconds * 1000ULL, "%llu samples in %u s", (unsigned long long)total, seconds);
+	nmis_are_ours(n, nmis, claimed);
 	is(module_info().events, 0, "no event is left");
 	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
 	return done();

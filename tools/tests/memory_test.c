@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory: a ring costs its data pages and at most two more, and nothing of an event
+ * or a ring is left when they are gone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "machine.h"
+#include "tap.h"
+
+#define PAGE_KB		4
+#define RINGS		256
+#define DATA_PAGES	32
+#define RING_BYTES	((1 + DATA_PAGES) * PAGE_KB * 1024UL)
+/* what free memory varies by without anybody's doing, such as lists of each CPU */
+#define NOISE_KB	1024
+
+static long meminfo_kb(const char *field)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	size_t len = strlen(field);
+	char line[128];
+	long kb = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, field, len) && line[len] == ':')
+			kb = strtol(line + len + 1, NULL, 10);
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+/* rings are freed after a grace period, by a worker */
+static void settle(void)
+{
+	sleep_ms(300);
+}
+
+static unsigned char *open_and_map(int *fd)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 100003, PERF_SAMPLE_IP);
+	void *map;
+
+	*fd = open_self(&attr);
+	map = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (map == MAP_FAILED)
+		bail_out("cannot map %d pages", DATA_PAGES);
+	return map;
+}
+
+/* memory_of_rings - what RINGS rings take of the machine, in KiB */
+static long memory_of_rings(void)
+{
+	static unsigned char *maps[RINGS];
+	static int fds[RINGS];
+	long before = meminfo_kb("MemFree"), with;
+
+	for (int i = 0; i < RINGS; i++)
+		maps[i] = open_and_map(&fds[i]);
+	with = meminfo_kb("MemFree");
+	for (int i = 0; i < RINGS; i++) {
+		munmap(maps[i], RING_BYTES);
+		close(fds[i]);
+	}
+	settle();
+	return before - with;
+}
+
+static void cost_of_rings(void)
+{
+	long before;
+
+	/* once before, for what the kernel's allocators keep in stock */
+	memory_of_rings();
+	before = meminfo_kb("MemFree");
+	between(memory_of_rings(), RINGS * DATA_PAGES * PAGE_KB - NOISE_KB,
+		RINGS * (DATA_PAGES + 2) * PAGE_KB + NOISE_KB,
+		"%d rings of %d pages cost at most two pages more each", RINGS, DATA_PAGES);
+	between(labs(before - meminfo_kb("MemFree")), 0, NOISE_KB, "  and nothing afterwards");
+}
+
+/* a page or an object for each of them would show */
+static void nothing_is_left(int times)
+{
+	unsigned char *map;
+	long free_kb, slab_kb;
+	int fd;
+
+	for (int i = 0; i < 100; i++) {
+		munmap(open_and_map(&fd), RING_BYTES);
+		close(fd);
+	}
+	settle();
+	free_kb = meminfo_kb("MemFree");
+	slab_kb = meminfo_kb("SUnreclaim");
+	for (int i = 0; i < times; i++) {
+		map = open_and_map(&fd);
+		if (i % 2)
+			munmap(map, RING_BYTES);
+		close(fd);
+		if (!(i % 2))
+			munmap(map, RING_BYTES);
+	}
+	settle();
+	free_kb -= meminfo_kb("MemFree");
+	slab_kb = meminfo_kb("SUnreclaim") - slab_kb;
+	ok(free_kb < times * PAGE_KB / 2, "opened, mapped, closed %d times: %ld KiB are gone",
+	   times, free_kb);
+	/* an event is larger than half a KiB */
+	ok(slab_kb < times / 2 / 2, "  of these %ld KiB of small objects", slab_kb);
+}
+
+int main(void)
+{
+	if (!pmu_is_there())
+		return skip_all("no PMU");
+	if (!machine_is_exact())
+		return skip_all("on a machine in use free memory varies by more than is looked for");
+	cpu_pin(0);
+	plan(2 + 2);
+	cost_of_rings();
+	nothing_is_left(4000);
+	return done();
+}

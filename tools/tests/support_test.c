@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What perf can and pmuring cannot yet: refused with EOPNOTSUPP, never ignored,
+ * so that a client does not wait for what will not come. What works although it
+ * looks like more: accepted.
+ *
+ * Every attribute here opens on the kernel's own perf, or is refused by it for
+ * want of hardware.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "events.h"
+#include "machine.h"
+#include "tap.h"
+#include "workload.h"
+
+#define EVENT(...)							\
+	{ .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS,	\
+	  .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, __VA_ARGS__ }
+
+#define SAMPLES(...) EVENT(.sample_period = 100003, __VA_ARGS__)
+
+/* the initializers above are overridden on purpose */
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+struct feature {
+	const char *what;
+	struct perf_event_attr attr;
+	int want;
+};
+
+static const struct feature features[] = {
+	/* how often */
+	{ "freq", EVENT(.freq = 1, .sample_freq = 1000), EOPNOTSUPP },
+
+	/* whom else */
+	{ "inherit", EVENT(.inherit = 1), EOPNOTSUPP },
+	{ "inherit_stat", EVENT(.inherit = 1, .inherit_stat = 1), EOPNOTSUPP },
+	{ "enable_on_exec", EVENT(.enable_on_exec = 1), EOPNOTSUPP },
+	{ "remove_on_exec", EVENT(.remove_on_exec = 1), EOPNOTSUPP },
+	{ "sigtrap", SAMPLES(.sigtrap = 1, .remove_on_exec = 1), EOPNOTSUPP },
+
+	/* what else a sample holds */
+	{ "sample ADDR", SAMPLES(.sample_type = PERF_SAMPLE_ADDR), EOPNOTSUPP },
+	{ "sample READ", SAMPLES(.sample_type = PERF_SAMPLE_READ), EOPNOTSUPP },
+	{ "sample CALLCHAIN", SAMPLES(.sample_type = PERF_SAMPLE_CALLCHAIN,
+				      .exclude_callchain_kernel = 1), EOPNOTSUPP },
+	{ "sample RAW", SAMPLES(.sample_type = PERF_SAMPLE_RAW), EOPNOTSUPP },
+	{ "sample BRANCH_STACK",
+	  SAMPLES(.sample_type = PERF_SAMPLE_BRANCH_STACK,
+		  .branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER),
+	  EOPNOTSUPP },
+	{ "sample REGS_USER", SAMPLES(.sample_type = PERF_SAMPLE_REGS_USER, .sample_regs_user = 1),
+	  EOPNOTSUPP },
+	{ "sample STACK_USER",
+	  SAMPLES(.sample_type = PERF_SAMPLE_STACK_USER, .sample_stack_user = 1024), EOPNOTSUPP },
+	{ "sample WEIGHT", SAMPLES(.sample_type = PERF_SAMPLE_WEIGHT), EOPNOTSUPP },
+	{ "sample DATA_SRC", SAMPLES(.sample_type = PERF_SAMPLE_DATA_SRC), EOPNOTSUPP },
+	{ "sample TRANSACTION", SAMPLES(.sample_type = PERF_SAMPLE_TRANSACTION), EOPNOTSUPP },
+	{ "sample REGS_INTR", SAMPLES(.sample_type = PERF_SAMPLE_REGS_INTR, .sample_regs_intr = 1),
+	  EOPNOTSUPP },
+	{ "sample PHYS_ADDR", SAMPLES(.sample_type = PERF_SAMPLE_PHYS_ADDR), EOPNOTSUPP },
+	{ "sample AUX", SAMPLES(.sample_type = PERF_SAMPLE_AUX), EOPNOTSUPP },
+	{ "sample CGROUP", SAMPLES(.sample_type = PERF_SAMPLE_CGROUP), EOPNOTSUPP },
+	{ "sample DATA_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_DATA_PAGE_SIZE), EOPNOTSUPP },
+	{ "sample CODE_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_CODE_PAGE_SIZE), EOPNOTSUPP },
+	{ "sample WEIGHT_STRUCT", SAMPLES(.sample_type = PERF_SAMPLE_WEIGHT_STRUCT), EOPNOTSUPP },
+	{ "precise_ip 1", SAMPLES(.precise_ip = 1), EOPNOTSUPP },
+	{ "precise_ip 3", SAMPLES(.precise_ip = 3), EOPNOTSUPP },
+
+	/* records beside samples */
+	{ "mmap", EVENT(.mmap = 1), EOPNOTSUPP },
+	{ "mmap2", EVENT(.mmap = 1, .mmap2 = 1), EOPNOTSUPP },
+	{ "mmap_data", EVENT(.mmap_data = 1), EOPNOTSUPP },
+	{ "comm", EVENT(.comm = 1), EOPNOTSUPP },
+	{ "comm_exec", EVENT(.comm = 1, .comm_exec = 1), EOPNOTSUPP },
+	{ "task", EVENT(.task = 1), EOPNOTSUPP },
+	{ "context_switch", EVENT(.context_switch = 1), EOPNOTSUPP },
+	{ "namespaces", EVENT(.namespaces = 1), EOPNOTSUPP },
+	{ "ksymbol", EVENT(.ksymbol = 1), EOPNOTSUPP },
+	{ "bpf_event", EVENT(.bpf_event = 1), EOPNOTSUPP },
+	{ "cgroup", EVENT(.cgroup = 1), EOPNOTSUPP },
+	{ "text_poke", EVENT(.text_poke = 1, .exclude_kernel = 0), EOPNOTSUPP },
+	{ "build_id", EVENT(.mmap = 1, .mmap2 = 1, .build_id = 1), EOPNOTSUPP },
+
+	/* how it is scheduled, and how the ring is filled */
+	{ "write_backward", SAMPLES(.write_backward = 1), EOPNOTSUPP },
+	{ "aux_output", SAMPLES(.aux_output = 1), EINVAL },
+
+	/* accepted: without effect here, or built */
+	{ "exclude_idle", EVENT(.exclude_idle = 1), 0 },
+	{ "exclude_host", EVENT(.exclude_host = 1), 0 },
+	{ "exclude_guest", EVENT(.exclude_guest = 1), 0 },
+	{ "exclude_hv 0", EVENT(.exclude_hv = 0), 0 },
+	{ "sample_id_all", SAMPLES(.sample_id_all = 1), 0 },
+	{ "watermark", SAMPLES(.watermark = 1, .wakeup_watermark = 4096), 0 },
+	{ "a period of 2^63 - 1", EVENT(.sample_period = (1ULL << 63) - 1), 0 },
+	{ "sample_max_stack without CALLCHAIN", SAMPLES(.sample_max_stack = 65535), 0 },
+	{ "use_clockid MONOTONIC", SAMPLES(.use_clockid = 1, .clockid = CLOCK_MONOTONIC), 0 },
+	{ "use_clockid MONOTONIC_RAW",
+	  SAMPLES(.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW), 0 },
+};
+
+static void table(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
+		struct perf_event_attr attr = features[i].attr;
+		int fd;
+
+		attr.size = sizeof(attr);
+		fd = door_open_event(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		gives(fd, features[i].want, "%s: %s", features[i].what,
+		      features[i].want ? strerrorname_np(features[i].want) : "opens");
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+/* TIME is of the clock that was asked for */
+static void clock_of_samples(clockid_t clock, const char *what)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 100003,
+					       PERF_SAMPLE_TIME);
+	const struct perf_event_header *header;
+	struct timespec before, after;
+	uint64_t low, high, n = 0, wrong = 0;
+	struct ring ring;
+	int fd;
+
+	attr.use_clockid = 1;
+	attr.clockid = clock;
+	fd = open_self(&attr);
+	map_ring(&ring, fd, 8);
+	clock_gettime(clock, &before);
+	work_counted(fd, 100000);
+	clock_gettime(clock, &after);
+	low = before.tv_sec * 1000000000ULL + before.tv_nsec;
+	high = after.tv_sec * 1000000000ULL + after.tv_nsec;
+	while (ring_next(&ring, &header) > 0) {
+		uint64_t time = ((const struct record *)header)->field[0];
+
+		n++;
+		wrong += time < low || time > high;
+	}
+	ok(n && !wrong, "%s: the time of %llu samples is of this clock", what,
+	   (unsigned long long)n);
+	ring_unmap(&ring);
+	close(fd);
+}
+
+static void groups(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	int leader = open_self(&attr);
+
+	gives(door_open_event(&attr, 0, -1, leader, 0), EOPNOTSUPP, "a group: EOPNOTSUPP");
+	close(leader);
+}
+
+int main(void)
+{
+	if (!pmu_is_there())
+		return skip_all("no PMU");
+	cpu_pin(0);
+	plan(ARRAY_SIZE(features) + 2 + 1);
+	table();
+	clock_of_samples(CLOCK_MONOTONIC, "MONOTONIC");
+	clock_of_samples(CLOCK_MONOTONIC_RAW, "MONOTONIC_RAW");
+	groups();
+	return done();
+}
