@@ -42,13 +42,13 @@ headers_of() {
 
 packages_of() {
 	case $1 in
-	build)	echo "gcc libc6-dev make kmod xz-utils libelf-dev libdw-dev libpfm4-dev"
+	build)	echo "gcc libc6-dev make kmod xz-utils libelf-dev libdw-dev libpfm4-dev libiberty-dev"
 		headers_of 6.1
 		headers_of 6.12 ;;
 	vm)	echo "busybox-static cpio zstd xz-utils kmod seabios qemu-system-data" \
 		     "libglib2.0-0 libpixman-1-0 libfdt1 libcap-ng0" ;;
 	kernel)	echo "linux-source-6.12 gcc make bc bison flex libelf-dev libssl-dev xz-utils" ;;
-	demo)	echo "linux-perf xz-utils gzip coreutils linux-source-6.12" ;;
+	demo)	echo "linux-perf xz-utils coreutils tar grep perl libc6-dbg linux-source-6.12" ;;
 	check)	echo "sparse perl python3 linux-source-6.12 linux-perf" ;;
 	*)	die "no such group of packages: '$1'" ;;
 	esac

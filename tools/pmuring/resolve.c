@@ -126,8 +126,9 @@ static const struct answer *get_answer(struct resolved_dso *dso, uint64_t offset
 	if (dso->symbols)
 		answer->symbol = symbols_find(dso->symbols, offset);
 	answer->unnamed = !answer->symbol || !strncmp(answer->symbol, "sub_", 4);
+	/* one line for all of them: which address it was helps nobody */
 	if (!answer->symbol)
-		answer->symbol = xasprintf("0x%016lx", offset);
+		answer->symbol = xstrdup("[no symbol]");
 	answer->next = *bucket;
 	*bucket = answer;
 	return answer;
@@ -215,7 +216,6 @@ static void resolve_kernel(struct resolver *resolver, const struct sample *sampl
 {
 	const struct code_map *map = machine_kernel_map(resolver->machine, sample->ip);
 	const struct ksym *sym;
-	struct resolved_dso *dso;
 
 	if (!resolver->kallsyms_tried)
 		load_kallsyms(resolver);
@@ -225,10 +225,8 @@ static void resolve_kernel(struct resolver *resolver, const struct sample *sampl
 		where->symbol = sym->name;
 		return;
 	}
-	/* kept with the addresses of a file that is none */
-	dso = get_dso(resolver, "[kernel.kallsyms]");
-	where->dso = map ? module_name(resolver, map) : dso->short_name;
-	where->symbol = get_answer(dso, sample->ip)->symbol;
+	where->dso = map ? module_name(resolver, map) : "[kernel.kallsyms]";
+	where->symbol = "[no symbol]";
 	where->unnamed = true;
 }
 

@@ -34,8 +34,8 @@ struct resolver {
  * struct location - where a sample was
  * @mode: 'k' kernel, '.' user, 'g' guest, 'H' hypervisor, as perf shows it
  * @dso: short name of the file
- * @symbol: the function, or the address
- * @unnamed: @symbol is an address or a made-up name
+ * @symbol: the function
+ * @unnamed: @symbol is made up
  */
 struct location {
 	char mode;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "eh_index.h"
 #include "symbols.h"
 #include "util.h"
@@ -100,6 +101,13 @@ static bool to_address(struct symbols *symbols, uint64_t offset, uint64_t *addr)
 	return false;
 }
 
+static char *readable(const char *name)
+{
+	char *plain = demangle(name);
+
+	return plain ? plain : xstrdup(name);
+}
+
 /**
  * symbols_find - the function that an instruction belongs to
  * @symbols: open
@@ -121,14 +129,14 @@ char *symbols_find(struct symbols *symbols, uint64_t file_offset)
 				    NULL, NULL, NULL);
 	/* a symbol without a size may end anywhere */
 	if (name && *name && (offset < sym.st_size || !symbols->index.nr))
-		return xstrdup(name);
+		return readable(name);
 	if (eh_index_find(&symbols->index, addr, &start)) {
 		/* the nearest symbol begins where the function does */
 		if (name && *name && addr - offset == start)
-			return xstrdup(name);
+			return readable(name);
 		return xasprintf("sub_%lx", start);
 	}
-	return name && *name ? xstrdup(name) : NULL;
+	return name && *name ? readable(name) : NULL;
 }
 
 /** symbols_close - give everything back */
