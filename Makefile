@@ -18,8 +18,8 @@ ifdef KDIR
 override KDIR := $(abspath $(KDIR))
 KVER	= $(shell cat $(KDIR)/include/config/kernel.release)
 else
-KVER	= $(shell scripts/kernel/default-version.sh)
-KDIR	= /lib/modules/$(KVER)/build
+KVER	= $(shell scripts/kernel/versions.sh default)
+KDIR	=
 endif
 
 .PHONY: help
@@ -36,8 +36,8 @@ deps: ## Install the Debian packages that all of this needs
 # One tree, several kernels: each builds in its own directory of symlinks.
 .PHONY: module
 module: ## Build build/<version>/pmuring.ko
-	$(Q)kver=$(KVER); kdir=$(KDIR); [ -n "$$kver" ] || exit 1; \
-	scripts/kernel/build-module.sh "$$kver" "$${kdir:-/lib/modules/$$kver/build}" \
+	$(Q)kver=$(KVER); [ -n "$$kver" ] || exit 1; \
+	scripts/kernel/build-module.sh "$$kver" "$(KDIR)" \
 		$(if $(W),W=$(W)) $(if $(C),C=$(C)) $(if $(V),V=$(V))
 
 .PHONY: tools

@@ -19,7 +19,7 @@ KVER=$("$ROOT/scripts/kernel/versions.sh" "$SERIES")
 export STAGE=$OUT/$KVER
 
 build() {
-	"$ROOT/scripts/kernel/build-module.sh" "$KVER" "/lib/modules/$KVER/build" "$@"
+	"$ROOT/scripts/kernel/build-module.sh" "$KVER" "" "$@"
 }
 
 rm -rf "$STAGE"

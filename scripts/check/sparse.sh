@@ -14,6 +14,6 @@ KVER=$1
 LOG=$OUT/sparse-$KVER.log
 "$ROOT/scripts/setup/packages.sh" check
 verdict "sparse runs on $KVER" "$LOG" \
-	"$ROOT/scripts/kernel/build-module.sh" "$KVER" "/lib/modules/$KVER/build" C=2 &&
+	"$ROOT/scripts/kernel/build-module.sh" "$KVER" "" C=2 &&
 	clean "sparse finds nothing on $KVER" "$LOG"
 finish

@@ -5,6 +5,7 @@
 #
 #   build-module.sh KVER KDIR [MAKE-ARGUMENT...]
 #
+# KDIR is the kernel's build directory; empty: the headers of KVER (headers.sh).
 # The result is build/KVER/pmuring.ko (STAGE= puts it elsewhere). The sources appear in build/KVER as
 # symlinks, so that one tree serves several kernels side by side.
 
@@ -12,7 +13,7 @@ set -eu
 . "$(dirname "$0")/../setup/common.sh"
 
 KVER=$1
-KDIR=$2
+KDIR=${2:-$("$ROOT/scripts/kernel/headers.sh" "$1")}
 shift 2
 STAGE=${STAGE:-$BUILD/$KVER}
 
@@ -37,6 +38,6 @@ stage() {
 }
 
 [ -f "$KDIR/Makefile" ] ||
-	die "no kernel headers for $KVER in $KDIR: install linux-headers-$KVER, or 'make deps' for 6.1 and 6.12"
+	die "no kernel headers for $KVER in $KDIR: see scripts/kernel/headers.sh"
 stage
 make -C "$KDIR" M="$STAGE" --no-print-directory -j"$JOBS" "$@" modules

@@ -19,12 +19,6 @@ kver_of() {
 	esac
 }
 
-download() {
-	apt-get -qq -o APT::Sandbox::User=root download "linux-image-$KVER" >&2 ||
-		{ as_root apt-get -qq update >&2 && apt-get -qq -o APT::Sandbox::User=root download "linux-image-$KVER" >&2; } ||
-		die "apt has no linux-image-$KVER any more: remove linux-headers-$KVER and run 'make deps' for the current one"
-}
-
 fetch() {
 	local dir=$1 work
 
@@ -33,9 +27,7 @@ fetch() {
 	rm -rf "$dir"
 	mkdir -p "$dir.new"
 	work=$(mktemp -d)
-	# as root apt would fetch as its own user, who may not write here
-	chmod 755 "$work"
-	(cd "$work" && download && dpkg-deb -x ./*.deb .)
+	(cd "$work" && apt_download "linux-image-$KVER" && dpkg-deb -x ./*.deb .)
 	# 6.1 keeps modules in /lib, later packages in /usr/lib
 	mkdir -p "$dir.new/lib"
 	mv "$(find "$work" -type d -path '*lib/modules')" "$dir.new/lib/"

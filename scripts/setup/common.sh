@@ -35,6 +35,23 @@ as_root() {
 	fi
 }
 
+# apt_update: fresh package lists; the lists that are here have to do if that fails
+apt_update() {
+	say "refreshing the package lists"
+	(as_root apt-get -qq -o DPkg::Lock::Timeout=600 update >&2 </dev/null) ||
+		say "apt-get update failed; going on with the lists that are here"
+}
+
+# apt_download PACKAGE...: into the current directory. As root, apt would fetch
+# as its own user, who may not write here.
+apt_download() {
+	command -v apt-get >/dev/null || die "this needs Debian's apt-get, for: $*"
+	apt-get -qq -o APT::Sandbox::User=root download "$@" >&2 </dev/null && return 0
+	apt_update
+	apt-get -qq -o APT::Sandbox::User=root download "$@" >&2 </dev/null ||
+		die "apt cannot download $*: no longer in the archive, or no network"
+}
+
 # hash_of FILE...: one short hash over the contents, in the order given
 hash_of() {
 	cat -- "$@" | sha256sum | cut -c1-16

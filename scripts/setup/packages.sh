@@ -5,9 +5,9 @@
 #
 #   packages.sh [GROUP...]	without a group: all of them
 #
-# Groups: build (module and tools, headers of both kernels), vm (booting),
-# kernel (sources for the test kernel), demo (programs to profile), check
-# (static checkers). Called by `make deps` and by each script that needs one.
+# Groups: build (module and tools), headers (of 6.1 and 6.12), vm (booting),
+# kernel (the test kernel), demo (programs to profile), check (static checkers).
+# Called by `make deps` and by each script that needs one.
 
 set -eu -o pipefail
 . "$(dirname "$0")/common.sh"
@@ -20,10 +20,8 @@ require_apt() {
 }
 
 update_once() {
-	[ -z "$updated" ] || return 0
+	[ -n "$updated" ] || apt_update
 	updated=yes
-	say "refreshing the package lists"
-	as_root apt-get -qq update >&2 || say "apt-get update failed; going on with the lists we have"
 }
 
 installed() {
@@ -34,17 +32,9 @@ known() {
 	apt-cache show "$1" >/dev/null 2>&1
 }
 
-# headers_of SERIES: the package with the newest headers of a kernel series.
-# Security updates rename the package, so the name is looked up, never written.
-headers_of() {
-	"$ROOT/scripts/kernel/versions.sh" "$1" | sed 's/^/linux-headers-/'
-}
-
 packages_of() {
 	case $1 in
-	build)	echo "gcc libc6-dev make kmod xz-utils libelf-dev libdw-dev libpfm4-dev libiberty-dev"
-		headers_of 6.1
-		headers_of 6.12 ;;
+	build)	echo "gcc gcc-12 libc6-dev make kmod xz-utils libelf-dev libdw-dev libpfm4-dev libiberty-dev" ;;
 	vm)	echo "busybox-static cpio zstd xz-utils kmod seabios qemu-system-data" \
 		     "libglib2.0-0 libpixman-1-0 libfdt1 libcap-ng0" ;;
 	kernel)	echo "linux-source-6.12 gcc make bc bison flex libelf-dev libssl-dev xz-utils" ;;
@@ -78,11 +68,21 @@ install_missing() {
 		die "cannot install: ${missing[*]}; see apt's messages above"
 }
 
+# Security updates rename the headers' packages, so the names are looked up.
+bring_headers() {
+	local series
+
+	for series in 6.1 6.12; do
+		"$ROOT/scripts/kernel/headers.sh" "$("$ROOT/scripts/kernel/versions.sh" "$series")" >/dev/null
+	done
+}
+
 main() {
 	local group list=()
 
-	[ $# != 0 ] || set -- build vm kernel demo check
+	[ $# != 0 ] || set -- build headers vm kernel demo check
 	for group; do
+		[ "$group" != headers ] || { bring_headers; continue; }
 		# shellcheck disable=SC2207	# package names have no blanks
 		list+=($(packages_of "$group"))
 	done
