@@ -71,7 +71,8 @@ static void check_sample(const struct record *rec, void *data)
 	if (rec->header.type != PERF_RECORD_SAMPLE)
 		return;
 	/* ip, pid and tid, cpu */
-	seen->in_loop += work_has_ip(rec->field[0]) && (uint32_t)rec->field[1] == (uint32_t)seen->pid;
+	seen->in_loop += work_has_ip(rec->field[0]) &&
+			 (uint32_t)rec->field[1] == (uint32_t)seen->pid;
 	seen->wrong_cpu += rec->field[2] != seen->cpu;
 }
 

@@ -120,7 +120,7 @@ int main(void)
 	if (!pmu_is_there())
 		return skip_all("no PMU");
 	if (!machine_is_exact())
-		return skip_all("on a machine in use free memory varies by more than is looked for");
+		return skip_all("free memory of a machine in use varies by more than this looks for");
 	cpu_pin(0);
 	plan(2 + 2);
 	cost_of_rings();

@@ -296,14 +296,17 @@ static void group_fds(void)
 	gives(door_open_event(&attr, 0, -1, 4711, 0), EBADF, "group_fd that is not open: EBADF");
 	gives(door_open_event(&attr, 0, -1, file, 0), EBADF, "group_fd of a file: EBADF");
 	gives(door_open_event(&attr, 0, -1, -2, 0), EBADF, "group_fd -2: EBADF");
-	gives(door_open_event(&attr, dead_pid, -1, file, 0), EBADF, "group_fd before a dead pid: EBADF");
+	gives(door_open_event(&attr, dead_pid, -1, file, 0), EBADF,
+	      "group_fd before a dead pid: EBADF");
 	close(file);
 }
 
 /* selector bits outside of the event are the kernel's own business: rr sets some */
 static void masked_raw(void)
 {
-	static const uint64_t configs[] = { 0x5101c4, 0x4000c4, 0x1000c4, 0x300c4, 0xf000000000000c4 };
+	static const uint64_t configs[] = {
+		0x5101c4, 0x4000c4, 0x1000c4, 0x300c4, 0xf000000000000c4,
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
 		struct perf_event_attr attr = raw(configs[i]);

@@ -30,8 +30,11 @@ static bool words_are_right(const uint64_t *word, uint64_t format, uint64_t id)
 
 	if (*word < LENGTH || *word > LENGTH + machine_slack(LENGTH))
 		return false;
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED && !(enabled = *++word))
-		return false;
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
+		enabled = *++word;
+		if (!enabled)
+			return false;
+	}
 	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING &&
 	    (!*++word || (enabled && *word != enabled)))
 		return false;

@@ -23,6 +23,9 @@ void work_counted(int event_fd, uint64_t rounds);
 void work_pingpong(int read_fd, int write_fd, uint64_t rounds, uint64_t loops);
 void work_migrate(const void *cpu_masks, uint64_t mask_size, uint64_t rounds, uint64_t loops);
 
+/* labels within work() and work_counted() */
+extern const char work_end[], work_counted_loop[], work_counted_loop_end[];
+
 uint64_t work_counted_ip(uint64_t instructions);
 bool work_counted_has_ip(uint64_t ip);
 bool work_has_ip(uint64_t ip);
