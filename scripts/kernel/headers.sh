@@ -20,7 +20,7 @@ DIR=$CACHE/headers-$KVER
 # compiler, which packages.sh installs, and the image.
 needed() {
 	echo "linux-headers-$KVER"
-	apt-cache show "linux-headers-$KVER" | sed -n '/^Depends:/{s/([^)]*)//g;s/[,|]/\n/g;p;q}' |
+	apt-cache show "linux-headers-$KVER" | sed -n '/^Depends:/{s/^Depends://;s/([^)]*)//g;s/[,|]/\n/g;p;q}' |
 		grep -oE '^ *linux-(headers-.*-common|kbuild-[^ ]*)'
 }
 
@@ -29,11 +29,11 @@ unpack() {
 
 	[ ! -e "$DIR/usr" ] || return 0
 	say "fetching the headers of $KVER"
-	rm -rf "$DIR"
-	mkdir -p "$DIR.new"
 	work=$(mktemp -d)
 	# shellcheck disable=SC2046	# package names have no blanks
 	(cd "$work" && apt_download $(needed))
+	rm -rf "$DIR" "$DIR.new"
+	mkdir -p "$DIR.new"
 	for deb in "$work"/*.deb; do
 		dpkg-deb -x "$deb" "$DIR.new"
 	done

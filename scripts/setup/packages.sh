@@ -34,7 +34,7 @@ known() {
 
 packages_of() {
 	case $1 in
-	build)	echo "gcc gcc-12 libc6-dev make kmod xz-utils libelf-dev libdw-dev libpfm4-dev libiberty-dev" ;;
+	build)	echo "gcc gcc-12 libc6-dev make kmod pahole xz-utils libelf-dev libdw-dev libpfm4-dev libiberty-dev" ;;
 	vm)	echo "busybox-static cpio zstd xz-utils kmod seabios qemu-system-data" \
 		     "libglib2.0-0 libpixman-1-0 libfdt1 libcap-ng0" ;;
 	kernel)	echo "linux-source-6.12 gcc make bc bison flex libelf-dev libssl-dev xz-utils" ;;
