@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "events.h"
@@ -79,6 +80,50 @@ static void one_task(uint64_t period)
 }
 
 #define TASK_CHECKS 7
+
+/* instructions within one tick at most, so that nothing else ends the throttling */
+#define BURST		20000
+
+/* an event that is off its counter when its throttling ends must not stay throttled */
+static void throttled_while_off(void)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 2, SAMPLE_TYPE);
+	struct story story = { 0 };
+	struct ring ring;
+	uint64_t period = 3;
+	int fd = open_self(&attr);
+
+	story.id = event_id(fd);
+	map_ring(&ring, fd, 1024);
+	work_counted(fd, BURST);
+	sleep_ms(30);
+	between(drain(&ring, check_record, &story).samples, 1, BURST * WORK_ROUND,
+		"throttled, then disabled");
+	work_counted(fd, BURST);
+	between(drain(&ring, check_record, &story).samples, 1, BURST * WORK_ROUND,
+		"  enabled again: samples again");
+
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(BURST);
+	sleep_ms(30);
+	drain(&ring, check_record, &story);
+	work(BURST);
+	sleep_ms(30);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	between(drain(&ring, check_record, &story).samples, 1, BURST * WORK_ROUND,
+		"throttled, then asleep for some ticks: samples again");
+
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(BURST);
+	if (ioctl(fd, PERF_EVENT_IOC_PERIOD, &period))
+		bail_out("PERIOD");
+	work(BURST);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	drain(&ring, check_record, &story);
+	is(story.wrong_order, 0, "PERIOD un-throttles, and an UNTHROTTLE record tells so");
+	ring_unmap(&ring);
+	close(fd);
+}
 
 struct busy_cpu {
 	int cpu;
@@ -182,10 +227,11 @@ int main(void)
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(2 * TASK_CHECKS + 3 * ALL_CHECKS);
+	plan(2 * TASK_CHECKS + 4 + 3 * ALL_CHECKS);
 	cpu_pin(0);
 	one_task(1);
 	one_task(2);
+	throttled_while_off();
 	all_cpus(1, false, seconds);
 	all_cpus(2, false, seconds);
 	/* where the handler's own way out overflows the counter again */
