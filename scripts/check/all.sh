@@ -94,6 +94,7 @@ main() {
 	start qemu qemu
 	start module-6.12 "$here/module.sh" 6.12
 	start module-6.1 "$here/module.sh" 6.1
+	start judges "$here/selftest.sh"
 	start tools "$here/tools.sh"
 	settle
 
