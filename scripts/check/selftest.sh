@@ -186,6 +186,7 @@ splat_cases() {
 	splat bad "general protection fault, probably for non-canonical address"
 	splat bad "unchecked MSR access error: WRMSR to 0x38f"
 	splat good "RETBleed: WARNING: Spectre v2 mitigation leaves CPU vulnerable to RETBleed attacks, data leaks possible!"
+	splat good "Speculative Return Stack Overflow: WARNING: See https://kernel.org/doc for mitigation options."
 	splat good "pmuring: Intel PMU version 4"
 	splat good "clocksource: Switched to clocksource tsc-early"
 }
