@@ -73,12 +73,17 @@ static long memory_of_rings(void)
 
 static void cost_of_rings(void)
 {
-	long before;
+	long before, least, cost;
 
-	/* once before, for what the kernel's allocators keep in stock */
-	memory_of_rings();
+	/* the first time fills what the kernel's allocators keep in stock */
+	least = memory_of_rings();
 	before = meminfo_kb("MemFree");
-	between(memory_of_rings(), RINGS * DATA_PAGES * PAGE_KB - NOISE_KB,
+	for (int i = 0; i < 3; i++) {
+		cost = memory_of_rings();
+		if (cost < least)
+			least = cost;
+	}
+	between(least, RINGS * DATA_PAGES * PAGE_KB - NOISE_KB,
 		RINGS * (DATA_PAGES + 2) * PAGE_KB + NOISE_KB,
 		"%d rings of %d pages cost at most two pages more each", RINGS, DATA_PAGES);
 	between(labs(before - meminfo_kb("MemFree")), 0, NOISE_KB, "  and nothing afterwards");
