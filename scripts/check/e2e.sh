@@ -9,7 +9,8 @@
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
 # PMU that pmuring knows; any other name all the others. The module is that of
-# module.sh (kunit.sh for a test kernel), the programs are those of `make tools`.
+# module.sh (kunit.sh for a test kernel), the programs are those of `make tools`;
+# on 6.1 the tool is the one built with sanitizers.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -38,6 +39,13 @@ set_kernel() {
 		KVER=$("$ROOT/scripts/kernel/versions.sh" "$KERNEL")
 		VM=(--module msr)
 		;;
+	esac
+}
+
+tool() {
+	case $KERNEL in
+	6.1) echo "$BUILD/san/tools/pmuring" ;;
+	*) echo "$BUILD/tools/pmuring" ;;
 	esac
 }
 
@@ -72,7 +80,7 @@ boot() {
 		case $file in *_test) ;; *) files+=(--file "$file:/tests/") ;; esac
 	done
 	"$ROOT/scripts/vm/run" --kernel "$IMAGE" --name "$NAME" --log "$OUT/$NAME.console" \
-		--timeout 1500 "${VM[@]}" --program "$BUILD/tools/pmuring" --program perf \
+		--timeout 1500 "${VM[@]}" --program "$(tool)" --program perf \
 		"${files[@]}" "$@" -- \
 		"echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent; /root/run-tests.sh /root/pmuring.ko$list"
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # `make check-host`: the end-to-end tests against pmuring.ko on this machine, for
-# people with a PMU. Needs root and the running kernel's headers; loads and
+# people with a PMU. Without tool_test.sh, which wants counters exact to the
+# instruction. Needs root and the running kernel's headers; loads and
 # unloads the module many times.
 
 set -eu
