@@ -157,11 +157,11 @@ static void start(struct busy_cpu *c, int cpu, uint64_t period, bool kernel)
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, period, SAMPLE_TYPE);
 
 	attr.exclude_kernel = !kernel;
-	attr.disabled = 0;
 	*c = (struct busy_cpu){ .cpu = cpu };
 	c->fd = open_event(&attr, -1, cpu);
 	c->story.id = event_id(c->fd);
 	map_ring(&c->ring, c->fd, 256);
+	switch_event(c->fd, PERF_EVENT_IOC_ENABLE);
 	pthread_create(&c->thread, NULL, keep_busy, c);
 }
 
@@ -172,6 +172,17 @@ static void finish(struct busy_cpu *c)
 	drain(&c->ring, check_record, &c->story);
 	ring_unmap(&c->ring);
 	close(c->fd);
+}
+
+static void tell(const struct busy_cpu *c)
+{
+	const struct story *s = &c->story;
+
+	diag("CPU %d: %llu samples, %llu lost, %llu throttles, %llu unthrottles; %llu out of turn, %llu malformed, %llu samples while throttled",
+	     c->cpu, (unsigned long long)c->sum.samples, (unsigned long long)c->sum.lost,
+	     (unsigned long long)s->throttles, (unsigned long long)s->unthrottles,
+	     (unsigned long long)s->wrong_order, (unsigned long long)s->wrong_layout,
+	     (unsigned long long)s->samples_meanwhile);
 }
 
 /* all CPUs for seconds: the main thread must get its share of them */
@@ -199,6 +210,7 @@ static void all_cpus(uint64_t period, bool kernel, unsigned int seconds)
 	for (int i = 0; i < n; i++) {
 		struct story *s = &cpus[i].story;
 
+		tell(&cpus[i]);
 		throttled &= s->throttles > seconds;
 		order &= !s->wrong_order && !s->wrong_layout &&
 			 s->samples_meanwhile <= s->throttles &&
