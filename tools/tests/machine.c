@@ -322,11 +322,17 @@ int module_load(void)
  */
 int module_unload(void)
 {
-	int fd = door_fd();
+	int fd = door_fd(), rc, err;
 
 	if (fd >= 0)
 		close(fd);
-	return syscall(SYS_delete_module, "pmuring", O_NONBLOCK);
+	rc = syscall(SYS_delete_module, "pmuring", O_NONBLOCK);
+	err = errno;
+	/* back at once, before another file gets the number that the door knows */
+	if (rc)
+		door_fd();
+	errno = err;
+	return rc;
 }
 
 /**

@@ -77,7 +77,7 @@ static void map_one(uint64_t *seed)
 		return;
 	if (next(seed) % 4 == 0)
 		close(fd);
-	work(next(seed) % 3000);
+	work(1 + next(seed) % 3000);
 	munmap(page, pages * PAGE);
 }
 
@@ -126,7 +126,7 @@ static void *player(void *data)
 			look_at_one(&seed);
 			break;
 		case 5:
-			work(next(&seed) % 5000);
+			work(1 + next(&seed) % 5000);
 			break;
 		default:
 			command_one(&seed);

@@ -14,7 +14,7 @@
 /* fourteen instructions of one byte: the IP tells which of them is next */
 #define FOURTEEN_NOPS "	.fill 14, 1, 0x90\n"
 
-/* work(rounds) */
+/* work(rounds): at least one */
 asm(".text\n"
 	".globl work\n"
 	".type work, @function\n"
