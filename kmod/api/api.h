@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The API layer: what user space can ask for. Everything here runs in task
+ * context, may sleep, and takes all it is given for hostile.
+ */
+#ifndef PMR_API_H
+#define PMR_API_H
+
+#include <linux/fs.h>
+#include <linux/perf_event.h>
+#include <uapi/pmuring.h>
+
+#include "core/event.h"
+
+/**
+ * struct pmr_knobs - the module parameters
+ * @paranoid: as kernel.perf_event_paranoid
+ * @mlock_kb: as kernel.perf_event_mlock_kb
+ * @max_stack: as kernel.perf_event_max_stack
+ */
+struct pmr_knobs {
+	int paranoid;
+	unsigned int mlock_kb;
+	unsigned int max_stack;
+};
+
+extern struct pmr_knobs pmr_knobs;
+
+int pmr_attr_copy(struct perf_event_attr __user *user, struct perf_event_attr *attr);
+int pmr_attr_check(struct perf_event_attr *attr);
+int pmr_attr_check_rights(const struct perf_event_attr *attr);
+int pmr_attr_supported(const struct perf_event_attr *attr);
+
+bool pmr_may_open(void);
+bool pmr_may_see_kernel(void);
+bool pmr_may_see_cpu(void);
+bool pmr_may_see_task(struct task_struct *task);
+
+int pmr_open(const struct pmuring_open *open);
+
+struct file *pmr_event_file(struct pmr_event *event);
+bool pmr_is_event_file(const struct file *file);
+void pmr_event_close(struct pmr_event *event);
+int pmr_event_mmap(struct file *file, struct vm_area_struct *vma);
+
+struct pmr_mlock *pmr_mlock_charge(unsigned long pages);
+void pmr_mlock_uncharge(struct pmr_mlock *charge);
+
+int pmr_device_init(void);
+void pmr_device_exit(void);
+
+#endif /* PMR_API_H */

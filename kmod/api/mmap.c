@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the mapping of a ring into user space.
+ *
+ * mmap and the VMA operations: task context under mmap_lock; they take the
+ * event's mmap_mutex inside it, which protects the event's ring, the number of
+ * its mappings, and what it was charged to.
+ *
+ * All pages are inserted when the mapping is made, because a lazily faulted
+ * user page would make the first reads slow. Only the user page is inserted
+ * writable: user space cannot touch records.
+ */
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+
+#include "api/api.h"
+#include "compat.h"
+
+/* perf's limit: more page pointers than that fit no contiguous allocation. */
+#define MAX_DATA_PAGES	(1UL << 19)
+
+static struct pmr_ring *ring_of(struct pmr_event *event)
+{
+	return rcu_dereference_protected(event->ring, lockdep_is_held(&event->mmap_mutex));
+}
+
+/* The last mapping is gone: samples have nowhere to go any more. */
+static void detach_ring(struct pmr_event *event)
+{
+	struct pmr_ring *ring = ring_of(event);
+
+	rcu_assign_pointer(event->ring, NULL);
+	pmr_mlock_uncharge(event->charge);
+	event->charge = NULL;
+	pmr_ring_put(ring);	/* frees after a grace period: an NMI may be writing */
+}
+
+static void vma_open(struct vm_area_struct *vma)
+{
+	struct pmr_event *event = vma->vm_file->private_data;
+
+	mutex_lock(&event->mmap_mutex);
+	event->mappings++;
+	mutex_unlock(&event->mmap_mutex);
+}
+
+static void vma_close(struct vm_area_struct *vma)
+{
+	struct pmr_event *event = vma->vm_file->private_data;
+
+	mutex_lock(&event->mmap_mutex);
+	if (!--event->mappings)
+		detach_ring(event);
+	mutex_unlock(&event->mmap_mutex);
+}
+
+/* One mapping has one count: pieces of it cannot be unmapped or protected. */
+static int vma_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+/* MADV_DONTNEED drops the page table entries; the pages are still there. */
+static vm_fault_t vma_fault(struct vm_fault *vmf)
+{
+	struct pmr_event *event = vmf->vma->vm_file->private_data;
+	struct pmr_ring *ring;
+	struct page *page;
+
+	/* A mapping exists, so its ring stays; RCU only satisfies the checker. */
+	rcu_read_lock();
+	ring = rcu_dereference(event->ring);
+	page = ring ? pmr_ring_page(ring, vmf->pgoff) : NULL;
+	if (page)
+		get_page(page);
+	rcu_read_unlock();
+	if (!page)
+		return VM_FAULT_SIGBUS;
+	vmf->page = page;
+	return 0;
+}
+
+/* A store: right in the user page, in a data page it is an error. */
+static vm_fault_t vma_page_mkwrite(struct vm_fault *vmf)
+{
+	if (vmf->pgoff)
+		return VM_FAULT_SIGBUS;
+	lock_page(vmf->page);
+	return VM_FAULT_LOCKED;
+}
+
+static const struct vm_operations_struct vm_ops = {
+	.open = vma_open,
+	.close = vma_close,
+	.may_split = vma_may_split,
+	.fault = vma_fault,
+	.page_mkwrite = vma_page_mkwrite,
+};
+
+static int insert_pages(struct vm_area_struct *vma, struct pmr_ring *ring)
+{
+	pgprot_t writable = vma->vm_page_prot;
+	unsigned long i;
+	int err;
+
+	err = vm_insert_page(vma, vma->vm_start, pmr_ring_page(ring, 0));
+	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags & ~VM_WRITE);
+	for (i = 1; !err && i < pmr_ring_pages(ring); i++)
+		err = vm_insert_page(vma, vma->vm_start + (i << PAGE_SHIFT),
+				     pmr_ring_page(ring, i));
+	vma->vm_page_prot = writable;
+	return err;
+}
+
+static int check_vma(struct vm_area_struct *vma, const struct pmr_event *event)
+{
+	unsigned long data_pages = vma_pages(vma) - 1;
+
+	if (event->cpu == -1 && event->attr.inherit)
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_pgoff)	/* would be an AUX area */
+		return -EINVAL;
+	if (data_pages && !is_power_of_2(data_pages))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EACCES;
+	if (data_pages > MAX_DATA_PAGES || data_pages > totalram_pages() / 2)
+		return -ENOMEM;
+	return 0;
+}
+
+static int attach_new_ring(struct pmr_event *event, struct vm_area_struct *vma)
+{
+	u64 watermark = event->attr.watermark ? event->attr.wakeup_watermark : 0;
+	struct pmr_mlock *charge = pmr_mlock_charge(vma_pages(vma));
+	struct pmr_ring *ring;
+
+	if (IS_ERR(charge))
+		return PTR_ERR(charge);
+	ring = pmr_ring_alloc(vma_pages(vma) - 1, watermark, !(vma->vm_flags & VM_WRITE));
+	if (!ring) {
+		pmr_mlock_uncharge(charge);
+		return -ENOMEM;
+	}
+	pmr_event_init_user_page(ring);
+	event->charge = charge;
+	rcu_assign_pointer(event->ring, ring);	/* the NMI sees it whole or not at all */
+	return 0;
+}
+
+/* Under mmap_mutex. */
+static int map(struct pmr_event *event, struct vm_area_struct *vma)
+{
+	int err = 0;
+
+	if (!event->mappings)
+		err = attach_new_ring(event, vma);
+	else if (pmr_ring_pages(ring_of(event)) != vma_pages(vma))
+		err = -EINVAL;
+	if (err)
+		return err;
+
+	pmr_vma_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	err = insert_pages(vma, ring_of(event));
+	if (err) {
+		/* The caller drops what was inserted, and calls no close. */
+		if (!event->mappings)
+			detach_ring(event);
+		return err;
+	}
+	event->mappings++;
+	vma->vm_ops = &vm_ops;
+	return 0;
+}
+
+/**
+ * pmr_event_mmap() - mmap() of an event: its ring
+ * @file: event file
+ * @vma: the mapping, 1 or 1 + 2^n pages
+ *
+ * Return: 0; -EINVAL for a size, offset or kind that no ring has, or another
+ * size than an earlier mapping's; -EACCES for PROT_EXEC; -EPERM beyond the
+ * limit of locked memory; -ENOMEM.
+ */
+int pmr_event_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct pmr_event *event = file->private_data;
+	struct pmr_value unused;
+	int err = check_vma(vma, event);
+
+	if (err)
+		return err;
+	mutex_lock(&event->mmap_mutex);
+	err = map(event, vma);
+	mutex_unlock(&event->mmap_mutex);
+	if (!err)
+		pmr_event_read(event, &unused);	/* fills the user page */
+	return err;
+}

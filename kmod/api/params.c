@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the module parameters, which carry the names of perf's sysctls. Root
+ * reads and writes them at run time in /sys/module/pmuring/parameters. No
+ * locks: each is one word, read once per open.
+ */
+#include <linux/kernel.h>
+#include <linux/moduleparam.h>
+
+#include "api/api.h"
+#include "sample/sample.h"
+
+/* The defaults are those of Linux (Documentation/admin-guide/sysctl/kernel.rst). */
+struct pmr_knobs pmr_knobs = {
+	.paranoid = 2,
+	.mlock_kb = 512 + PAGE_SIZE / 1024,
+	.max_stack = PERF_MAX_STACK_DEPTH,
+};
+
+module_param_named(paranoid, pmr_knobs.paranoid, int, 0644);
+MODULE_PARM_DESC(paranoid, "what needs CAP_PERFMON: 3 all, 2 kernel profiling, 1 CPU events, 0 and less nothing (default 2)");
+
+module_param_named(mlock_kb, pmr_knobs.mlock_kb, uint, 0644);
+MODULE_PARM_DESC(mlock_kb, "KiB of rings per user and online CPU that RLIMIT_MEMLOCK does not count (default 516)");
+
+module_param_named(max_stack, pmr_knobs.max_stack, uint, 0644);
+MODULE_PARM_DESC(max_stack, "limit and default of attr.sample_max_stack (default 127)");
+
+static int set_rate(const char *value, const struct kernel_param *param)
+{
+	u32 rate;
+	int err = kstrtou32(value, 0, &rate);
+
+	return err ?: pmr_throttle_set_rate(rate);
+}
+
+static int get_rate(char *buffer, const struct kernel_param *param)
+{
+	return scnprintf(buffer, PAGE_SIZE, "%u\n", pmr_throttle_rate());
+}
+
+static const struct kernel_param_ops rate_ops = { .set = set_rate, .get = get_rate };
+
+module_param_cb(max_sample_rate, &rate_ops, NULL, 0644);
+MODULE_PARM_DESC(max_sample_rate, "samples per second beyond which an event is throttled (default 100000)");

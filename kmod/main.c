@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns load and unload: the order in which the layers come and go, lowest
+ * first. Task context.
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+
+#include "api/api.h"
+#include "core/context.h"
+#include "hooks/hooks.h"
+#include "ring/ring.h"
+#include "sample/sample.h"
+
+static int __init pmuring_init(void)
+{
+	int err;
+
+	err = pmr_ring_init();
+	if (err)
+		return err;
+	pmr_throttle_init();
+	err = pmr_pmu_init(pmr_event_overflow);
+	if (err)
+		goto exit_ring;
+	pmr_contexts_init();
+	err = pmr_hotplug_init();
+	if (err)
+		goto exit_pmu;
+	err = pmr_sched_hooks_init();
+	if (err)
+		goto exit_hotplug;
+	err = pmr_device_init();
+	if (err)
+		goto exit_hotplug;
+	return 0;
+
+exit_hotplug:
+	pmr_hotplug_exit();
+exit_pmu:
+	pmr_pmu_exit();
+exit_ring:
+	pmr_ring_exit();
+	return err;
+}
+
+/* Every open event holds the module, so none is left. */
+static void __exit pmuring_exit(void)
+{
+	pmr_device_exit();
+	pmr_sched_hooks_exit();
+	pmr_hotplug_exit();
+	pmr_pmu_exit();
+	pmr_throttle_exit();
+	pmr_ring_exit();
+}
+
+module_init(pmuring_init);
+module_exit(pmuring_exit);
+
+MODULE_DESCRIPTION("The perf event core behind a character device");
+MODULE_AUTHOR("the pmuring developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1");

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the choice of the PMU driver and the question whether pmuring holds the
+ * PMU: from the first hardware event that is opened to the last one closed.
+ *
+ * get, put, holder: task context, take cpus_read_lock() and then users_lock.
+ * cpu_online, cpu_offline: on that CPU, from the hotplug callbacks, which hold
+ * the hotplug lock for writing, so that @users cannot change meanwhile.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpu.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
+#include <uapi/pmuring.h>
+
+#include "pmu/pmu.h"
+#include "pmu/x86/intel.h"
+#include "pmu/x86/nmi.h"
+
+const struct pmr_pmu *pmr_pmu;
+pmr_overflow_fn pmr_overflow;
+DEFINE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);
+
+/* Protects users and, with it, who holds the counters. */
+static DEFINE_MUTEX(users_lock);
+static unsigned int users;
+
+static void start(void *unused)
+{
+	pmr_pmu->cpu_start();
+}
+
+static void stop(void *unused)
+{
+	pmr_pmu->cpu_stop();
+}
+
+static int take(void)
+{
+	int err = pmr_pmu->reserve();
+
+	if (err) {
+		pr_notice_ratelimited("the PMU is held by the kernel's perf or its NMI watchdog: end perf sessions, sysctl kernel.nmi_watchdog=0\n");
+		return err;
+	}
+	on_each_cpu(start, NULL, 1);
+	return 0;
+}
+
+/**
+ * pmr_pmu_get() - hold the PMU for one more event
+ *
+ * Return: 0, -ENOENT without a PMU, -EBUSY if the kernel holds it.
+ */
+int pmr_pmu_get(void)
+{
+	int err = 0;
+
+	if (!pmr_pmu)
+		return -ENOENT;
+	cpus_read_lock();
+	mutex_lock(&users_lock);
+	if (!users)
+		err = take();
+	if (!err)
+		users++;
+	mutex_unlock(&users_lock);
+	cpus_read_unlock();
+	return err;
+}
+
+/**
+ * pmr_pmu_put() - one event less
+ */
+void pmr_pmu_put(void)
+{
+	cpus_read_lock();
+	mutex_lock(&users_lock);
+	if (!--users) {
+		on_each_cpu(stop, NULL, 1);
+		pmr_pmu->release();
+	}
+	mutex_unlock(&users_lock);
+	cpus_read_unlock();
+}
+
+/**
+ * pmr_pmu_holder() - who holds the counters now
+ *
+ * Return: enum pmuring_holder.
+ */
+u32 pmr_pmu_holder(void)
+{
+	u32 holder = PMURING_HOLDER_NOBODY;
+
+	if (!pmr_pmu)
+		return holder;
+	mutex_lock(&users_lock);
+	if (users) {
+		holder = PMURING_HOLDER_PMURING;
+	} else if (pmr_pmu->reserve()) {
+		holder = PMURING_HOLDER_KERNEL;
+	} else {
+		pmr_pmu->release();
+	}
+	mutex_unlock(&users_lock);
+	return holder;
+}
+
+/**
+ * pmr_pmu_cpu_online() - this CPU came up
+ */
+void pmr_pmu_cpu_online(void)
+{
+	if (users)
+		pmr_pmu->cpu_start();
+}
+
+/**
+ * pmr_pmu_cpu_offline() - this CPU goes down; no event runs on it any more
+ */
+void pmr_pmu_cpu_offline(void)
+{
+	if (users)
+		pmr_pmu->cpu_stop();
+}
+
+/**
+ * pmr_pmu_init() - find a driver
+ * @overflow: called in NMI context for each event that overflowed
+ *
+ * A machine without a PMU is no error: hardware events do not exist there.
+ * Return: 0 or the error that kept the NMI handler from being registered.
+ */
+int pmr_pmu_init(pmr_overflow_fn overflow)
+{
+	int err;
+
+	pmr_overflow = overflow;
+	pmr_pmu = pmr_intel_probe();
+	if (!pmr_pmu) {
+		pr_info("no PMU that pmuring knows (CPU vendor %s, family %u, model %u): hardware events get ENOENT\n",
+			boot_cpu_data.x86_vendor_id, boot_cpu_data.x86, boot_cpu_data.x86_model);
+		return 0;
+	}
+	err = pmr_nmi_register();
+	if (err)
+		return err;
+	pr_info("%s PMU version %u: %u general counters of %u bits, %u fixed of %u bits\n",
+		pmr_pmu->name, pmr_pmu->version, pmr_pmu->gp_counters, pmr_pmu->gp_width,
+		pmr_pmu->fixed_counters, pmr_pmu->fixed_width);
+	return 0;
+}
+
+/**
+ * pmr_pmu_exit() - undo pmr_pmu_init(), when no event is left
+ */
+void pmr_pmu_exit(void)
+{
+	if (pmr_pmu)
+		pmr_nmi_unregister();
+}

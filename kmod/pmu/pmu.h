@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The PMU layer: what it offers to the core. A driver (pmu/x86/) owns the
+ * counters of a CPU, knows how an attr is programmed, and takes the PMI.
+ */
+#ifndef PMR_PMU_H
+#define PMR_PMU_H
+
+#include <linux/perf_event.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+
+/* GLOBAL_STATUS numbers general-purpose counters from 0, fixed ones from 32. */
+#define PMR_FIXED_BASE		32
+#define PMR_COUNTERS_MAX	48
+
+/**
+ * struct pmr_hw - one event as the hardware sees it
+ * @count: events counted up to @prev_raw; written by the owning CPU only
+ * @prev_raw: value of the counter that @count stands for
+ * @period: events between two samples; counting events have none, they
+ *	only need a PMI before the counter has gone round
+ * @period_left: events until the next sample; not positive: it is due
+ * @last_period: events that the sample now being written stands for
+ * @reloads: grows with each write of the counter by the NMI, see
+ *	pmr_pmu_count()
+ * @counter_msr: MSR of the counter it runs on
+ * @rdpmc: its number for RDPMC
+ * @idx: the counter it runs on, as bit of GLOBAL_STATUS, or -1
+ * @last_idx: the one it ran on before, to be preferred
+ * @sampling: it has a period
+ * @throttled: it counts on, but writes no samples until the next tick
+ * @kernel: it counts in ring 0, so it can overflow while a PMI is handled
+ * @config: PERFEVTSELx without EN and INT
+ * @fixed_config: its four bits of FIXED_CTR_CTRL
+ * @allowed: counters that can count it, as bits of GLOBAL_STATUS
+ */
+struct pmr_hw {
+	u64 count;
+	u64 prev_raw;
+	u64 period;
+	s64 period_left;
+	u64 last_period;
+	u32 reloads;
+	u32 counter_msr;
+	u32 rdpmc;
+	s16 idx;
+	s16 last_idx;
+	bool sampling;
+	bool throttled;
+	bool kernel;
+	u64 config;
+	u64 fixed_config;
+	u64 allowed;
+};
+
+/**
+ * struct pmr_pmu - a PMU driver
+ * @name: as shown in the log
+ * @vendor: enum pmuring_vendor
+ * @version: PMU version
+ * @gp_counters: general-purpose counters per logical CPU
+ * @gp_width: their width in bits
+ * @fixed_counters: fixed counters per logical CPU
+ * @fixed_width: their width in bits
+ * @fixed_mask: which fixed counters exist
+ * @hardware_events: bit i: PERF_TYPE_HARDWARE config i exists
+ * @max_period: largest value that can be loaded in one go
+ * @full_width_write: counters can be written in full width
+ * @init_event: fill the open-time part of a struct pmr_hw; 0 or the errno of
+ *	perf_event_open(2)
+ * @reserve: take all counters from the kernel's allocator; 0 or -EBUSY
+ * @release: give them back
+ * @cpu_start: take the PMU of this CPU: save what is there, program it
+ * @cpu_stop: put back what cpu_start() found
+ * @add: put an event on a free counter and let it run; false: none is free
+ * @del: take it off; its count is complete afterwards
+ * @count: count of an event that runs on this CPU, without touching it
+ * @unthrottle: let all throttled events of this CPU sample again and call
+ *	@fn for each
+ *
+ * Task context may sleep in @init_event, @reserve and @release; the others
+ * run on the CPU they act on, with interrupts off.
+ */
+struct pmr_pmu {
+	const char *name;
+	u32 vendor;
+	u32 version;
+	u32 gp_counters;
+	u32 gp_width;
+	u32 fixed_counters;
+	u32 fixed_width;
+	u64 fixed_mask;
+	u64 hardware_events;
+	u64 max_period;
+	bool full_width_write;
+
+	int (*init_event)(struct pmr_hw *hw, const struct perf_event_attr *attr);
+	int (*reserve)(void);
+	void (*release)(void);
+	void (*cpu_start)(void);
+	void (*cpu_stop)(void);
+	bool (*add)(struct pmr_hw *hw);
+	void (*del)(struct pmr_hw *hw);
+	u64 (*count)(const struct pmr_hw *hw);
+	void (*unthrottle)(void (*fn)(struct pmr_hw *hw));
+};
+
+/**
+ * struct pmr_cpu_stats - what happened on one CPU since the module was loaded
+ * @nmis: NMIs that were claimed
+ * @late_nmis: of these, found their counter stopped or already served
+ * @samples: samples written
+ * @lost: records that found no room
+ * @throttled: events throttled
+ *
+ * Written by the owning CPU from any context including NMI, read by anyone.
+ */
+struct pmr_cpu_stats {
+	u64 nmis;
+	u64 late_nmis;
+	u64 samples;
+	u64 lost;
+	u64 throttled;
+};
+
+DECLARE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);
+
+/*
+ * The one way up: an event overflowed. Called in NMI context; returns true if
+ * the event must be throttled. Installed by the core before any event exists.
+ */
+typedef bool (*pmr_overflow_fn)(struct pmr_hw *hw, struct pt_regs *regs);
+extern pmr_overflow_fn pmr_overflow;
+
+/* The driver of this machine, or NULL. Set at load time, then constant. */
+extern const struct pmr_pmu *pmr_pmu;
+
+int pmr_pmu_init(pmr_overflow_fn overflow);
+void pmr_pmu_exit(void);
+int pmr_pmu_get(void);
+void pmr_pmu_put(void);
+u32 pmr_pmu_holder(void);
+void pmr_pmu_cpu_online(void);
+void pmr_pmu_cpu_offline(void);
+bool pmr_pmu_ready(void);
+
+#endif /* PMR_PMU_H */

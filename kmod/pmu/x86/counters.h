@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The counters of one CPU: which event runs on which.
+ */
+#ifndef PMR_COUNTERS_H
+#define PMR_COUNTERS_H
+
+#include <linux/percpu.h>
+
+#include "pmu/pmu.h"
+
+/**
+ * struct pmr_counters - the counters of one CPU
+ * @active: counters that an event runs on, as bits of GLOBAL_STATUS
+ * @kernel: of these, the ones that count in ring 0 and so can overflow while
+ *	a PMI is being handled
+ * @fixed_ctrl: what FIXED_CTR_CTRL holds
+ * @late_until: jiffies until which a PMI without a cause is expected, because
+ *	a counter was stopped after its overflow; 0 for none
+ * @ready: pmuring holds the PMU of this CPU and has programmed it
+ * @hw: the event on each counter, valid where @active has its bit
+ *
+ * Written by task context of this CPU with interrupts off; the NMI reads it at
+ * any point in between, so a bit of @active is set after and cleared before
+ * what it stands for.
+ */
+struct pmr_counters {
+	u64 active;
+	u64 kernel;
+	u64 fixed_ctrl;
+	unsigned long late_until;
+	bool ready;
+	struct pmr_hw *hw[PMR_COUNTERS_MAX];
+};
+
+DECLARE_PER_CPU(struct pmr_counters, pmr_counters);
+
+int pmr_counters_pick(u64 allowed, u64 used, int last);
+void pmr_counters_occupy(struct pmr_counters *counters, struct pmr_hw *hw, int idx);
+void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw);
+
+#endif /* PMR_COUNTERS_H */

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the programming of an Intel PMU and the work of its PMI.
+ *
+ * add, del, count, unthrottle: on the CPU concerned, interrupts off, from task
+ * context or a hard IRQ. pmr_intel_handle_pmi(): NMI. No locks; what both
+ * share is the per-CPU table, see counters.h.
+ *
+ * GLOBAL_CTRL lets all counters run as long as pmuring holds the PMU, and each
+ * event is switched by its own selector; so neither a context switch nor a PMI
+ * pays for it. Counters therefore go on counting while a PMI is handled. For
+ * those that count ring 0 this means a second overflow can come before the
+ * handler ends, see pmr_intel_handle_pmi().
+ */
+#include <linux/bitops.h>
+#include <linux/jiffies.h>
+#include <asm/processor.h>
+
+#include "pmu/period.h"
+#include "pmu/x86/intel.h"
+#include "pmu/x86/msr.h"
+
+static bool is_fixed(int idx)
+{
+	return idx >= PMR_FIXED_BASE;
+}
+
+static u64 value_mask(int idx)
+{
+	return is_fixed(idx) ? pmr_intel.fixed_value_mask : pmr_intel.gp_mask;
+}
+
+/* Counters wrap to 0 from the top half, where every load starts. */
+static bool has_wrapped(u64 raw, u64 mask)
+{
+	return !(raw & (mask ^ (mask >> 1)));
+}
+
+static void load(struct pmr_hw *hw, u64 mask)
+{
+	u64 raw = -pmr_period_load(hw, pmr_intel.pmu.max_period) & mask;
+
+	pmr_wrmsr(hw->counter_msr, raw);
+	hw->prev_raw = raw;
+}
+
+static void write_fixed_ctrl(struct pmr_counters *counters, int idx, u64 bits)
+{
+	unsigned int shift = (idx - PMR_FIXED_BASE) * PMR_FIXED_BITS;
+
+	counters->fixed_ctrl &= ~(GENMASK_ULL(PMR_FIXED_BITS - 1, 0) << shift);
+	counters->fixed_ctrl |= bits << shift;
+	pmr_wrmsr(MSR_CORE_PERF_FIXED_CTR_CTRL, counters->fixed_ctrl);
+}
+
+static void select_event(struct pmr_counters *counters, const struct pmr_hw *hw)
+{
+	if (is_fixed(hw->idx))
+		write_fixed_ctrl(counters, hw->idx, hw->fixed_config);
+	else
+		pmr_wrmsr(MSR_ARCH_PERFMON_EVENTSEL0 + hw->idx,
+			  hw->config | ARCH_PERFMON_EVENTSEL_INT | ARCH_PERFMON_EVENTSEL_ENABLE);
+}
+
+static void deselect_event(struct pmr_counters *counters, const struct pmr_hw *hw)
+{
+	if (is_fixed(hw->idx))
+		write_fixed_ctrl(counters, hw->idx, 0);
+	else
+		pmr_wrmsr(MSR_ARCH_PERFMON_EVENTSEL0 + hw->idx, 0);
+}
+
+static void address_counter(struct pmr_hw *hw, int idx)
+{
+	if (is_fixed(idx)) {
+		hw->counter_msr = MSR_CORE_PERF_FIXED_CTR0 + idx - PMR_FIXED_BASE;
+		hw->rdpmc = PMR_RDPMC_FIXED + idx - PMR_FIXED_BASE;
+	} else {
+		hw->counter_msr = pmr_intel.gp_base + idx;
+		hw->rdpmc = idx;
+	}
+}
+
+static bool intel_add(struct pmr_hw *hw)
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	int idx = pmr_counters_pick(hw->allowed, counters->active, hw->last_idx);
+
+	if (idx < 0)
+		return false;
+	address_counter(hw, idx);
+	load(hw, value_mask(idx));
+	pmr_counters_occupy(counters, hw, idx);
+	select_event(counters, hw);
+	return true;
+}
+
+/*
+ * The counter overflowed and was stopped before its PMI came. The sample is
+ * not lost: period_left is not positive, so the event will overflow at once
+ * where it runs next. The PMI may come yet, and find nothing.
+ */
+static void expect_late_pmi(struct pmr_counters *counters, int idx)
+{
+	if (pmr_intel.global)
+		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_OVF_CTRL, BIT_ULL(idx));
+	counters->late_until = (jiffies + HZ / 10) | 1;
+}
+
+static void intel_del(struct pmr_hw *hw)
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	int idx = hw->idx;
+	u64 raw;
+
+	deselect_event(counters, hw);
+	pmr_counters_vacate(counters, hw);
+	raw = pmr_rdpmc(hw->rdpmc);
+	pmr_period_fold(hw, raw, value_mask(idx));
+	if (unlikely(has_wrapped(raw, value_mask(idx))))
+		expect_late_pmi(counters, idx);
+}
+
+/* The NMI may fold and reload in the middle: then @reloads has moved on. */
+static u64 intel_count(const struct pmr_hw *hw)
+{
+	u32 reloads;
+	u64 count;
+
+	do {
+		reloads = READ_ONCE(hw->reloads);
+		barrier();	/* pairs with the one in reload() */
+		count = hw->count + pmr_raw_delta(hw->prev_raw, pmr_rdpmc(hw->rdpmc),
+						  value_mask(hw->idx));
+		barrier();	/* pairs with the one in reload() */
+	} while (READ_ONCE(hw->reloads) != reloads);
+	return count;
+}
+
+static void intel_unthrottle(void (*fn)(struct pmr_hw *hw))
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	u64 bits = counters->active;
+
+	while (bits) {
+		struct pmr_hw *hw = counters->hw[__ffs64(bits)];
+
+		bits &= bits - 1;
+		if (!hw->throttled)
+			continue;
+		intel_del(hw);
+		hw->throttled = false;
+		pmr_period_set(hw, hw->period);
+		fn(hw);
+		intel_add(hw);
+	}
+}
+
+static void reload(struct pmr_hw *hw, u64 mask)
+{
+	load(hw, mask);
+	barrier();	/* pairs with the ones in intel_count() */
+	WRITE_ONCE(hw->reloads, hw->reloads + 1);
+}
+
+/* NMI: the counter of @hw has, or may have, wrapped. */
+static void overflow(struct pmr_hw *hw, struct pt_regs *regs)
+{
+	u64 mask = value_mask(hw->idx);
+	bool due;
+
+	pmr_period_fold(hw, pmr_rdpmc(hw->rdpmc), mask);
+	due = hw->sampling && !hw->throttled && pmr_period_renew(hw);
+	reload(hw, mask);
+
+	if (due && unlikely(pmr_overflow(hw, regs))) {
+		hw->throttled = true;
+		pmr_period_fold(hw, pmr_rdpmc(hw->rdpmc), mask);
+		reload(hw, mask);
+	}
+}
+
+/* Version 1 has no status register: look at each counter. */
+static u64 wrapped_counters(const struct pmr_counters *counters)
+{
+	u64 bits = counters->active, wrapped = 0;
+
+	for (; bits; bits &= bits - 1) {
+		int idx = __ffs64(bits);
+
+		if (has_wrapped(pmr_rdpmc(idx), pmr_intel.gp_mask))
+			wrapped |= BIT_ULL(idx);
+	}
+	return wrapped;
+}
+
+static u64 read_and_acknowledge(const struct pmr_counters *counters)
+{
+	u64 status;
+
+	if (unlikely(!pmr_intel.global))
+		return wrapped_counters(counters);
+	status = pmr_rdmsr(MSR_CORE_PERF_GLOBAL_STATUS) & pmr_intel.status;
+	if (status)
+		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_OVF_CTRL, status);
+	return status & pmr_intel.counters;
+}
+
+/*
+ * No counter has a reason for this NMI. It is still ours if a PMI was
+ * delivered, which masks the LVT entry (SDM vol. 3A, 11.5.1): its counter was
+ * stopped or served meanwhile. Hypervisors that do not mask leave the time.
+ */
+static bool is_late_pmi(struct pmr_counters *counters)
+{
+	bool expected = counters->late_until &&
+			time_before(jiffies, counters->late_until);
+
+	if (!expected && !(pmr_lvtpc_read() & APIC_LVT_MASKED))
+		return false;
+	counters->late_until = 0;
+	__this_cpu_inc(pmr_cpu_stats.late_nmis);
+	return true;
+}
+
+/**
+ * pmr_intel_handle_pmi() - serve the counters that overflowed
+ * @counters: table of this CPU
+ * @regs: where the NMI interrupted
+ *
+ * The order is: status, acknowledge, unmask the LVT entry, reload, sample.
+ * A counter that was acknowledged has just wrapped and cannot overflow again
+ * before it is reloaded, so unmasking before the reload leaves it no moment in
+ * which an overflow could find the entry masked and be lost. Any other counter
+ * could overflow between the status and the unmasking, but only if it counts
+ * ring 0; only then a second look at the status is paid for. What overflows
+ * later finds the entry unmasked and raises an NMI of its own. So there is
+ * nothing to loop for.
+ *
+ * Return: the number of counters served, as perf counts them: more than one
+ * tells the NMI core that the next NMI may find nothing to do.
+ */
+int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs)
+{
+	u64 status = read_and_acknowledge(counters);
+	int served = 0;
+
+	if (unlikely(!status)) {
+		if (!is_late_pmi(counters))
+			return 0;
+		served++;
+	}
+	pmr_lvtpc_write(APIC_DM_NMI);
+	if (!status || counters->kernel & ~status)
+		status |= read_and_acknowledge(counters);
+
+	for (; status; status &= status - 1) {
+		int idx = __ffs64(status);
+
+		served++;
+		if (likely(READ_ONCE(counters->active) & BIT_ULL(idx)))
+			overflow(counters->hw[idx], regs);
+		else
+			__this_cpu_inc(pmr_cpu_stats.late_nmis);
+	}
+	return served;
+}
+
+struct pmr_intel pmr_intel = {
+	.pmu = {
+		.name = "Intel",
+		.init_event = pmr_intel_init_event,
+		.reserve = pmr_intel_reserve,
+		.release = pmr_intel_release,
+		.cpu_start = pmr_intel_cpu_start,
+		.cpu_stop = pmr_intel_cpu_stop,
+		.add = intel_add,
+		.del = intel_del,
+		.count = intel_count,
+		.unthrottle = intel_unthrottle,
+	},
+};
+
+/**
+ * pmr_intel_probe() - find the PMU of this machine
+ *
+ * Return: the driver, or NULL without an architectural PMU.
+ */
+const struct pmr_pmu *pmr_intel_probe(void)
+{
+	struct pmr_intel_cpuid cpuid = {};
+
+	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || boot_cpu_data.cpuid_level < 0xa)
+		return NULL;
+	cpuid_count(0xa, 0, &cpuid.eax, &cpuid.ebx, &cpuid.ecx, &cpuid.edx);
+	if (boot_cpu_has(X86_FEATURE_PDCM))
+		cpuid.capabilities = pmr_rdmsr(MSR_IA32_PERF_CAPABILITIES);
+	return pmr_intel_describe(&pmr_intel, &cpuid) ? &pmr_intel.pmu : NULL;
+}

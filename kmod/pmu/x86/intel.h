@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Intel architectural performance monitoring, versions 1 to 5.
+ */
+#ifndef PMR_INTEL_H
+#define PMR_INTEL_H
+
+#include "pmu/pmu.h"
+#include "pmu/x86/counters.h"
+
+/**
+ * struct pmr_intel - what CPUID and the capability MSR say (SDM vol. 3B, 20.2)
+ * @pmu: the part that the core sees
+ * @gp_mask: value bits of a general-purpose counter
+ * @fixed_value_mask: value bits of a fixed counter
+ * @counters: all counters, as bits of GLOBAL_STATUS and GLOBAL_CTRL
+ * @status: bits of GLOBAL_STATUS that are acknowledged: the counters and those
+ *	that would keep them from counting on
+ * @gp_base: MSR of general-purpose counter 0
+ * @global: there are GLOBAL_CTRL and GLOBAL_STATUS (version 2 and later)
+ * @any_thread: the ANY bit exists
+ */
+struct pmr_intel {
+	struct pmr_pmu pmu;
+	u64 gp_mask;
+	u64 fixed_value_mask;
+	u64 counters;
+	u64 status;
+	u32 gp_base;
+	bool global;
+	bool any_thread;
+};
+
+extern struct pmr_intel pmr_intel;
+
+/**
+ * struct pmr_intel_cpuid - CPUID leaf 0AH and IA32_PERF_CAPABILITIES
+ * @eax: version, number and width of general-purpose counters, vector length
+ * @ebx: architectural events that do not exist
+ * @ecx: fixed counters as a bitmap (version 5)
+ * @edx: number and width of fixed counters, AnyThread deprecation
+ * @capabilities: IA32_PERF_CAPABILITIES, or 0 where there is none
+ */
+struct pmr_intel_cpuid {
+	u32 eax;
+	u32 ebx;
+	u32 ecx;
+	u32 edx;
+	u64 capabilities;
+};
+
+bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *cpuid);
+int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr);
+const struct pmr_pmu *pmr_intel_probe(void);
+int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs);
+int pmr_intel_reserve(void);
+void pmr_intel_release(void);
+void pmr_intel_cpu_start(void);
+void pmr_intel_cpu_stop(void);
+
+#endif /* PMR_INTEL_H */

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns what an Intel PMU can count: reads CPUID into struct pmr_intel, and
+ * turns a struct perf_event_attr into selector bits and allowed counters.
+ *
+ * Task context, at load time and at open; no locks, the description is
+ * constant after load.
+ */
+#include <linux/bitfield.h>
+#include <linux/capability.h>
+#include <linux/kernel.h>
+#include <uapi/pmuring.h>
+
+#include "pmu/x86/intel.h"
+#include "pmu/x86/msr.h"
+
+/* CPUID.0AH (SDM vol. 2A, CPUID; vol. 3B, 20.2) */
+#define EAX_VERSION		GENMASK(7, 0)
+#define EAX_GP_COUNTERS		GENMASK(15, 8)
+#define EAX_GP_WIDTH		GENMASK(23, 16)
+#define EAX_EVENTS		GENMASK(31, 24)
+#define EDX_FIXED_COUNTERS	GENMASK(4, 0)
+#define EDX_FIXED_WIDTH		GENMASK(12, 5)
+#define EDX_ANY_DEPRECATED	BIT(15)
+
+/* Not the encoding of any selector: reference cycles exist on fixed counter 2 only. */
+#define EVENT_REF_CYCLES	0x0300
+
+/**
+ * struct generic_event - a PERF_TYPE_HARDWARE event
+ * @config: event code and umask (SDM vol. 3B, table 20-1), 0: not on this PMU
+ * @cpuid_bit: its bit in CPUID.0AH:EBX
+ */
+struct generic_event {
+	u16 config;
+	u8 cpuid_bit;
+};
+
+static const struct generic_event generic_events[PERF_COUNT_HW_MAX] = {
+	[PERF_COUNT_HW_CPU_CYCLES]		= { 0x003c, 0 },
+	[PERF_COUNT_HW_INSTRUCTIONS]		= { 0x00c0, 1 },
+	[PERF_COUNT_HW_BUS_CYCLES]		= { 0x013c, 2 },
+	[PERF_COUNT_HW_CACHE_REFERENCES]	= { 0x4f2e, 3 },
+	[PERF_COUNT_HW_CACHE_MISSES]		= { 0x412e, 4 },
+	[PERF_COUNT_HW_BRANCH_INSTRUCTIONS]	= { 0x00c4, 5 },
+	[PERF_COUNT_HW_BRANCH_MISSES]		= { 0x00c5, 6 },
+};
+
+/* What the fixed counters count, by number (SDM vol. 3B, table 20-2) */
+static const u16 fixed_events[] = { 0x00c0, 0x003c, EVENT_REF_CYCLES };
+
+static u64 hardware_events(const struct pmr_intel_cpuid *cpuid, u64 fixed_mask)
+{
+	unsigned int i, length = FIELD_GET(EAX_EVENTS, cpuid->eax);
+	u64 events = 0;
+
+	for (i = 0; i < ARRAY_SIZE(generic_events); i++) {
+		u8 bit = generic_events[i].cpuid_bit;
+
+		if (generic_events[i].config && bit < length && !(cpuid->ebx & BIT(bit)))
+			events |= BIT_ULL(i);
+	}
+	if (fixed_mask & BIT_ULL(2))
+		events |= BIT_ULL(PERF_COUNT_HW_REF_CPU_CYCLES);
+	return events;
+}
+
+static u64 fixed_mask(const struct pmr_intel_cpuid *cpuid)
+{
+	u32 number = FIELD_GET(EDX_FIXED_COUNTERS, cpuid->edx);
+	u64 mask = 0;
+
+	switch (FIELD_GET(EAX_VERSION, cpuid->eax)) {
+	case 1:
+		return 0;
+	case 2 ... 4:
+		break;
+	default:
+		mask = cpuid->ecx;
+	}
+	if (number)
+		mask |= GENMASK_ULL(number - 1, 0);
+	return mask & GENMASK_ULL(PMR_COUNTERS_MAX - PMR_FIXED_BASE - 1, 0);
+}
+
+/**
+ * pmr_intel_describe() - read a PMU's description
+ * @intel: filled in
+ * @cpuid: what the CPU says
+ *
+ * Return: false if there is no PMU that this driver can run.
+ */
+bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *cpuid)
+{
+	struct pmr_pmu *pmu = &intel->pmu;
+
+	pmu->version = FIELD_GET(EAX_VERSION, cpuid->eax);
+	pmu->gp_counters = FIELD_GET(EAX_GP_COUNTERS, cpuid->eax);
+	pmu->gp_width = FIELD_GET(EAX_GP_WIDTH, cpuid->eax);
+	if (!pmu->version || !pmu->gp_counters || pmu->gp_counters > PMR_FIXED_BASE ||
+	    pmu->gp_width < 32 || pmu->gp_width > 63)
+		return false;
+
+	pmu->vendor = PMURING_VENDOR_INTEL;
+	pmu->fixed_mask = fixed_mask(cpuid);
+	pmu->fixed_counters = hweight64(pmu->fixed_mask);
+	pmu->fixed_width = FIELD_GET(EDX_FIXED_WIDTH, cpuid->edx);
+	if (pmu->fixed_width < 32 || pmu->fixed_width > 63) {
+		pmu->fixed_mask = 0;
+		pmu->fixed_counters = 0;
+		pmu->fixed_width = 0;
+	}
+	pmu->hardware_events = hardware_events(cpuid, pmu->fixed_mask);
+	pmu->full_width_write = cpuid->capabilities & PMR_CAP_FW_WRITE;
+	/* A legacy write is extended from bit 31 (SDM vol. 3B, 20.2.7). */
+	pmu->max_period = pmu->full_width_write ? BIT_ULL(pmu->gp_width - 1) - 1 : BIT_ULL(31) - 1;
+	if (pmu->fixed_width)
+		pmu->max_period = min(pmu->max_period, BIT_ULL(pmu->fixed_width - 1) - 1);
+
+	intel->global = pmu->version >= 2;
+	intel->any_thread = (pmu->version == 3 || pmu->version == 4) &&
+			    !(cpuid->edx & EDX_ANY_DEPRECATED);
+	intel->gp_base = pmu->full_width_write ? MSR_IA32_PMC0 : MSR_ARCH_PERFMON_PERFCTR0;
+	intel->gp_mask = GENMASK_ULL(pmu->gp_width - 1, 0);
+	intel->fixed_value_mask = pmu->fixed_width ? GENMASK_ULL(pmu->fixed_width - 1, 0) : 0;
+	intel->counters = GENMASK_ULL(pmu->gp_counters - 1, 0) |
+			  pmu->fixed_mask << PMR_FIXED_BASE;
+	intel->status = intel->counters | GLOBAL_STATUS_COND_CHG |
+			GLOBAL_STATUS_COUNTERS_FROZEN | GLOBAL_STATUS_LBRS_FROZEN;
+	return true;
+}
+
+/* Selector bits that a RAW config may set; perf drops the others in silence. */
+#define RAW_BITS (ARCH_PERFMON_EVENTSEL_EVENT | ARCH_PERFMON_EVENTSEL_UMASK | \
+		  ARCH_PERFMON_EVENTSEL_EDGE | ARCH_PERFMON_EVENTSEL_INV | \
+		  ARCH_PERFMON_EVENTSEL_CMASK)
+
+static int raw_config(const struct perf_event_attr *attr, u64 *config)
+{
+	*config = attr->config & RAW_BITS;
+	if (!(attr->config & ARCH_PERFMON_EVENTSEL_ANY))
+		return 0;
+	if (!pmr_intel.any_thread)
+		return -EINVAL;
+	/* It counts the sibling thread, whoever runs there. */
+	if (!perfmon_capable())
+		return -EACCES;
+	*config |= ARCH_PERFMON_EVENTSEL_ANY;
+	return 0;
+}
+
+static int generic_config(const struct perf_event_attr *attr, u64 *config)
+{
+	u64 pmu_type = attr->config >> PERF_PMU_TYPE_SHIFT;
+	u64 event = attr->config & PERF_HW_EVENT_MASK;
+
+	if (pmu_type && pmu_type != PERF_TYPE_RAW)
+		return -ENOENT;
+	if (event >= PERF_COUNT_HW_MAX)
+		return -EINVAL;
+	if (!(pmr_intel.pmu.hardware_events & BIT_ULL(event)))
+		return -ENOENT;
+	*config = event == PERF_COUNT_HW_REF_CPU_CYCLES ? EVENT_REF_CYCLES :
+							  generic_events[event].config;
+	return 0;
+}
+
+/* A fixed counter has neither threshold nor edge, so any such bit rules it out. */
+static u64 allowed_counters(u64 config)
+{
+	u64 general = GENMASK_ULL(pmr_intel.pmu.gp_counters - 1, 0);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fixed_events); i++) {
+		u64 fixed = BIT_ULL(PMR_FIXED_BASE + i) & pmr_intel.counters;
+
+		if (config == fixed_events[i])
+			return config == EVENT_REF_CYCLES ? fixed : general | fixed;
+	}
+	return general;
+}
+
+/**
+ * pmr_intel_init_event() - how an attr is programmed
+ * @hw: filled in: config, fixed_config, allowed, kernel
+ * @attr: attr of type PERF_TYPE_HARDWARE or PERF_TYPE_RAW
+ *
+ * Return: 0, -ENOENT for a generic event that this PMU does not have, -EINVAL
+ * for a config that no PMU of this kind has, -EACCES for one that needs
+ * CAP_PERFMON.
+ */
+int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
+{
+	u64 config;
+	int err;
+
+	if (attr->type == PERF_TYPE_RAW)
+		err = raw_config(attr, &config);
+	else if (attr->type == PERF_TYPE_HARDWARE)
+		err = generic_config(attr, &config);
+	else
+		err = -ENOENT;
+	if (err)
+		return err;
+
+	hw->allowed = allowed_counters(config);
+	if (!hw->allowed)
+		return -EINVAL;
+	hw->kernel = !attr->exclude_kernel;
+	hw->fixed_config = PMR_FIXED_PMI;
+	if (!attr->exclude_user) {
+		config |= ARCH_PERFMON_EVENTSEL_USR;
+		hw->fixed_config |= PMR_FIXED_USR;
+	}
+	if (!attr->exclude_kernel) {
+		config |= ARCH_PERFMON_EVENTSEL_OS;
+		hw->fixed_config |= PMR_FIXED_OS;
+	}
+	hw->config = config;
+	return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The replaceable form of the MSR accesses, see msr.h: built only where KUnit
+ * can put a fake in their place. Any context, no locks.
+ */
+#include "pmu/x86/msr.h"
+
+#ifdef PMR_KUNIT_STUBS
+#include <kunit/static_stub.h>
+
+u64 pmr_rdmsr(u32 msr)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_rdmsr, msr);
+	return __rdmsr(msr);
+}
+
+void pmr_wrmsr(u32 msr, u64 value)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_wrmsr, msr, value);
+	native_wrmsrl(msr, value);
+}
+
+u64 pmr_rdpmc(u32 counter)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_rdpmc, counter);
+	return native_read_pmc(counter);
+}
+
+u32 pmr_lvtpc_read(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_lvtpc_read);
+	return pmr_apic_read(APIC_LVTPC);
+}
+
+void pmr_lvtpc_write(u32 value)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_lvtpc_write, value);
+	pmr_apic_write(APIC_LVTPC, value);
+}
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The MSRs of the PMU and how they are reached. On a kernel with KUnit the
+ * accesses go through functions that a test can replace by a recording fake;
+ * elsewhere they are the bare instructions. Any context, no locks.
+ */
+#ifndef PMR_MSR_H
+#define PMR_MSR_H
+
+#include <linux/bits.h>
+#include <asm/msr.h>
+#include <asm/perf_event.h>
+
+#include "compat.h"
+
+/* One counter's four bits of IA32_FIXED_CTR_CTRL (SDM vol. 3B, 20.2.2) */
+#define PMR_FIXED_OS		BIT_ULL(0)
+#define PMR_FIXED_USR		BIT_ULL(1)
+#define PMR_FIXED_PMI		BIT_ULL(3)
+#define PMR_FIXED_BITS		4
+
+/* IA32_PERF_CAPABILITIES: counters can be written in full width (20.2.7) */
+#define PMR_CAP_FW_WRITE	BIT_ULL(13)
+
+/* RDPMC: the fixed counters (SDM vol. 2B, RDPMC) */
+#define PMR_RDPMC_FIXED		BIT(30)
+
+#ifdef PMR_KUNIT_STUBS
+u64 pmr_rdmsr(u32 msr);
+void pmr_wrmsr(u32 msr, u64 value);
+u64 pmr_rdpmc(u32 counter);
+u32 pmr_lvtpc_read(void);
+void pmr_lvtpc_write(u32 value);
+#else
+static inline u64 pmr_rdmsr(u32 msr)
+{
+	return __rdmsr(msr);
+}
+
+static inline void pmr_wrmsr(u32 msr, u64 value)
+{
+	native_wrmsrl(msr, value);
+}
+
+static inline u64 pmr_rdpmc(u32 counter)
+{
+	return native_read_pmc(counter);
+}
+
+static inline u32 pmr_lvtpc_read(void)
+{
+	return pmr_apic_read(APIC_LVTPC);
+}
+
+static inline void pmr_lvtpc_write(u32 value)
+{
+	pmr_apic_write(APIC_LVTPC, value);
+}
+#endif
+
+#endif /* PMR_MSR_H */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the taking and giving back of an Intel PMU: the reservation that keeps
+ * the kernel's perf away, and what each CPU's MSRs and LVT entry held before.
+ *
+ * reserve and release: task context, serialised by the caller. cpu_start and
+ * cpu_stop: on the CPU concerned, interrupts off. No locks.
+ */
+#include <linux/percpu.h>
+#include <asm/nmi.h>
+
+#include "pmu/x86/intel.h"
+#include "pmu/x86/msr.h"
+
+/**
+ * struct saved - the PMU of one CPU as it was found
+ * @global_ctrl: IA32_PERF_GLOBAL_CTRL; perf leaves it set when it has no event
+ * @fixed_ctrl: IA32_FIXED_CTR_CTRL
+ * @debugctl: IA32_DEBUGCTL
+ * @selector: IA32_PERFEVTSELx
+ * @general: general-purpose counters
+ * @fixed: fixed counters
+ * @lvtpc: LVT performance counter entry
+ */
+struct saved {
+	u64 global_ctrl;
+	u64 fixed_ctrl;
+	u64 debugctl;
+	u64 selector[PMR_FIXED_BASE];
+	u64 general[PMR_FIXED_BASE];
+	u64 fixed[PMR_COUNTERS_MAX - PMR_FIXED_BASE];
+	u32 lvtpc;
+};
+
+static DEFINE_PER_CPU(struct saved, saved);
+
+/*
+ * Only the event selectors arbitrate: perf reserves its counters by their
+ * full-width numbers, which the allocator does not manage and grants to
+ * everybody. The legacy numbers are taken as well for others who ask by them.
+ */
+static bool reserve_counter(u32 i)
+{
+	if (!reserve_evntsel_nmi(MSR_ARCH_PERFMON_EVENTSEL0 + i))
+		return false;
+	if (reserve_perfctr_nmi(MSR_ARCH_PERFMON_PERFCTR0 + i))
+		return true;
+	release_evntsel_nmi(MSR_ARCH_PERFMON_EVENTSEL0 + i);
+	return false;
+}
+
+static void release_counters(u32 below)
+{
+	while (below--) {
+		release_perfctr_nmi(MSR_ARCH_PERFMON_PERFCTR0 + below);
+		release_evntsel_nmi(MSR_ARCH_PERFMON_EVENTSEL0 + below);
+	}
+}
+
+/**
+ * pmr_intel_reserve() - take all counters from the kernel's allocator
+ *
+ * Return: 0, or -EBUSY if somebody holds one.
+ */
+int pmr_intel_reserve(void)
+{
+	u32 i;
+
+	for (i = 0; i < pmr_intel.pmu.gp_counters; i++) {
+		if (!reserve_counter(i)) {
+			release_counters(i);
+			return -EBUSY;
+		}
+	}
+	return 0;
+}
+
+/**
+ * pmr_intel_release() - give all counters back to the kernel's allocator
+ */
+void pmr_intel_release(void)
+{
+	release_counters(pmr_intel.pmu.gp_counters);
+}
+
+static bool has_fixed(u32 i)
+{
+	return pmr_intel.pmu.fixed_mask & BIT_ULL(i);
+}
+
+static void save(struct saved *was)
+{
+	u32 i;
+
+	if (pmr_intel.global)
+		was->global_ctrl = pmr_rdmsr(MSR_CORE_PERF_GLOBAL_CTRL);
+	if (pmr_intel.pmu.fixed_mask)
+		was->fixed_ctrl = pmr_rdmsr(MSR_CORE_PERF_FIXED_CTR_CTRL);
+	was->debugctl = pmr_rdmsr(MSR_IA32_DEBUGCTLMSR);
+	was->lvtpc = pmr_lvtpc_read();
+	for (i = 0; i < pmr_intel.pmu.gp_counters; i++) {
+		was->selector[i] = pmr_rdmsr(MSR_ARCH_PERFMON_EVENTSEL0 + i);
+		was->general[i] = pmr_rdmsr(pmr_intel.gp_base + i);
+	}
+	for (i = 0; i < ARRAY_SIZE(was->fixed); i++)
+		if (has_fixed(i))
+			was->fixed[i] = pmr_rdmsr(MSR_CORE_PERF_FIXED_CTR0 + i);
+}
+
+/* Nothing counts and no overflow is pending afterwards. */
+static void quiesce(void)
+{
+	u32 i;
+
+	if (pmr_intel.global)
+		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_CTRL, 0);
+	for (i = 0; i < pmr_intel.pmu.gp_counters; i++)
+		pmr_wrmsr(MSR_ARCH_PERFMON_EVENTSEL0 + i, 0);
+	if (pmr_intel.pmu.fixed_mask)
+		pmr_wrmsr(MSR_CORE_PERF_FIXED_CTR_CTRL, 0);
+	if (pmr_intel.global)
+		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_OVF_CTRL, pmr_intel.status);
+}
+
+static void restore(const struct saved *was)
+{
+	u32 i;
+
+	for (i = 0; i < pmr_intel.pmu.gp_counters; i++) {
+		pmr_wrmsr(pmr_intel.gp_base + i, was->general[i]);
+		pmr_wrmsr(MSR_ARCH_PERFMON_EVENTSEL0 + i, was->selector[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(was->fixed); i++)
+		if (has_fixed(i))
+			pmr_wrmsr(MSR_CORE_PERF_FIXED_CTR0 + i, was->fixed[i]);
+	if (pmr_intel.pmu.fixed_mask)
+		pmr_wrmsr(MSR_CORE_PERF_FIXED_CTR_CTRL, was->fixed_ctrl);
+	pmr_wrmsr(MSR_IA32_DEBUGCTLMSR, was->debugctl);
+	pmr_lvtpc_write(was->lvtpc);
+	if (pmr_intel.global)
+		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_CTRL, was->global_ctrl);
+}
+
+/**
+ * pmr_intel_cpu_start() - take the PMU of this CPU
+ *
+ * Freezing on a PMI would stop all counters at each overflow, those of events
+ * that have nothing to do with it as well, so it goes off.
+ */
+void pmr_intel_cpu_start(void)
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	struct saved *was = this_cpu_ptr(&saved);
+
+	save(was);
+	quiesce();
+	counters->active = 0;
+	counters->kernel = 0;
+	counters->fixed_ctrl = 0;
+	if (was->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
+		pmr_wrmsr(MSR_IA32_DEBUGCTLMSR,
+			  was->debugctl & ~DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI);
+	pmr_lvtpc_write(APIC_DM_NMI);
+	WRITE_ONCE(counters->ready, true);
+	if (pmr_intel.global)
+		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_CTRL, pmr_intel.counters);
+}
+
+/**
+ * pmr_intel_cpu_stop() - put back what pmr_intel_cpu_start() found
+ *
+ * No event runs on this CPU any more.
+ */
+void pmr_intel_cpu_stop(void)
+{
+	quiesce();
+	WRITE_ONCE(this_cpu_ptr(&pmr_counters)->ready, false);
+	restore(this_cpu_ptr(&saved));
+}
