@@ -16,7 +16,7 @@ TEXT=4000000
 BIN=/usr/bin
 
 words() {
-	head -c $TEXT $SOURCE |
+	$BIN/head -c $TEXT $SOURCE |
 		$BIN/perl -ne '$n{lc $_}++ for /(\w+)/g; END { print "$n{$_} $_\n" for keys %n }' |
 		$BIN/sort -k1,1nr -k2 > /tmp/words
 	$BIN/sha256sum /tmp/words > /dev/null
@@ -30,7 +30,7 @@ files() {
 	$BIN/cp -r $TREE $TREE.copy
 	$BIN/grep -rc EXPORT_SYMBOL $TREE.copy > /tmp/exports || :
 	$BIN/rm -rf $TREE.copy $TREE
-	wc -l < /tmp/exports
+	$BIN/wc -l < /tmp/exports
 }
 
 # record runs this script again with the name of the workload

@@ -54,7 +54,7 @@ boot() {
 	local program
 	local -a args=()
 
-	for program in perl sort sha256sum tar cp grep rm; do
+	for program in perl sort sha256sum head tar cp grep rm wc; do
 		args+=(--program "$program")
 	done
 	step "booting Debian's $KVER and recording"
