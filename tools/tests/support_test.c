@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What perf can and pmuring cannot yet: refused with EOPNOTSUPP, never ignored,
- * so that a client does not wait for what will not come. What works although it
- * looks like more: accepted.
+ * What perf can and pmuring cannot yet: refused with EOPNOTSUPP, or with EINVAL
+ * where perf's clients have a fallback that begins with it, and never ignored, so
+ * that nobody waits for what will not come. What works although it looks like
+ * more: accepted.
  *
  * Every attribute here opens on the kernel's own perf, or is refused by it for
  * want of hardware.
@@ -65,10 +66,10 @@ static const struct feature features[] = {
 	  EOPNOTSUPP },
 	{ "sample PHYS_ADDR", SAMPLES(.sample_type = PERF_SAMPLE_PHYS_ADDR), EOPNOTSUPP },
 	{ "sample AUX", SAMPLES(.sample_type = PERF_SAMPLE_AUX), EOPNOTSUPP },
-	{ "sample CGROUP", SAMPLES(.sample_type = PERF_SAMPLE_CGROUP), EOPNOTSUPP },
-	{ "sample DATA_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_DATA_PAGE_SIZE), EOPNOTSUPP },
-	{ "sample CODE_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_CODE_PAGE_SIZE), EOPNOTSUPP },
-	{ "sample WEIGHT_STRUCT", SAMPLES(.sample_type = PERF_SAMPLE_WEIGHT_STRUCT), EOPNOTSUPP },
+	{ "sample CGROUP", SAMPLES(.sample_type = PERF_SAMPLE_CGROUP), EINVAL },
+	{ "sample DATA_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_DATA_PAGE_SIZE), EINVAL },
+	{ "sample CODE_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_CODE_PAGE_SIZE), EINVAL },
+	{ "sample WEIGHT_STRUCT", SAMPLES(.sample_type = PERF_SAMPLE_WEIGHT_STRUCT), EINVAL },
 	{ "precise_ip 1", SAMPLES(.precise_ip = 1), EOPNOTSUPP },
 	{ "precise_ip 3", SAMPLES(.precise_ip = 3), EOPNOTSUPP },
 
@@ -79,21 +80,25 @@ static const struct feature features[] = {
 	{ "comm", EVENT(.comm = 1), EOPNOTSUPP },
 	{ "comm_exec", EVENT(.comm = 1, .comm_exec = 1), EOPNOTSUPP },
 	{ "task", EVENT(.task = 1), EOPNOTSUPP },
-	{ "context_switch", EVENT(.context_switch = 1), EOPNOTSUPP },
-	{ "namespaces", EVENT(.namespaces = 1), EOPNOTSUPP },
-	{ "ksymbol", EVENT(.ksymbol = 1), EOPNOTSUPP },
-	{ "bpf_event", EVENT(.bpf_event = 1), EOPNOTSUPP },
-	{ "cgroup", EVENT(.cgroup = 1), EOPNOTSUPP },
-	{ "text_poke", EVENT(.text_poke = 1, .exclude_kernel = 0), EOPNOTSUPP },
-	{ "build_id", EVENT(.mmap = 1, .mmap2 = 1, .build_id = 1), EOPNOTSUPP },
+	{ "context_switch", EVENT(.context_switch = 1), EINVAL },
+	{ "namespaces", EVENT(.namespaces = 1), EINVAL },
+	{ "cgroup", EVENT(.cgroup = 1), EINVAL },
+	{ "text_poke", EVENT(.text_poke = 1, .exclude_kernel = 0), EINVAL },
+	{ "build_id", EVENT(.mmap = 1, .mmap2 = 1, .build_id = 1), EINVAL },
 
-	/* how it is scheduled, and how the ring is filled */
-	{ "write_backward", SAMPLES(.write_backward = 1), EOPNOTSUPP },
-	{ "aux_output", SAMPLES(.aux_output = 1), EINVAL },
+	/* how it is scheduled */
+	{ "pinned", EVENT(.pinned = 1), EOPNOTSUPP },
+	{ "exclusive", EVENT(.exclusive = 1), EOPNOTSUPP },
+	{ "exclude_host", EVENT(.exclude_host = 1), EOPNOTSUPP },
+
+	/* how the ring is filled */
+	{ "write_backward", SAMPLES(.write_backward = 1), EINVAL },
+	{ "aux_output", SAMPLES(.aux_output = 1), EOPNOTSUPP },
 
 	/* accepted: without effect here, or built */
+	{ "ksymbol, which perf sets by default", EVENT(.ksymbol = 1), 0 },
+	{ "bpf_event, which perf sets by default", EVENT(.bpf_event = 1), 0 },
 	{ "exclude_idle", EVENT(.exclude_idle = 1), 0 },
-	{ "exclude_host", EVENT(.exclude_host = 1), 0 },
 	{ "exclude_guest", EVENT(.exclude_guest = 1), 0 },
 	{ "exclude_hv 0", EVENT(.exclude_hv = 0), 0 },
 	{ "sample_id_all", SAMPLES(.sample_id_all = 1), 0 },
