@@ -102,6 +102,7 @@ main() {
 	start e2e-6.12 "$here/e2e.sh" 6.12 6.12
 	start e2e-6.1 "$here/e2e.sh" 6.1 6.1
 	start kunit-base "$here/kunit.sh" base
+	start unit "$here/unit.sh"
 	start e2e-nopmu-amd "$here/e2e.sh" nopmu-amd 6.12 --cpu amd
 	start e2e-nopmu "$here/e2e.sh" nopmu 6.1 --no-icount
 	start checkpatch "$here/checkpatch.sh"

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A stage of `make check`: the tests of the user programs' parts, on this very
+# machine, under ASan and UBSan. Needs the build of tools.sh; no module.
+
+set -eu
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+. "$ROOT/scripts/check/results.sh"
+begin
+
+LOG=$OUT/unit.log
+UNITS=()
+
+# the sources say what there is to run: one that did not build is missed
+for source in "$ROOT"/tools/unit/*_test.c; do
+	UNITS+=("$(basename "$source" .c)")
+done
+
+run_all() {
+	local name rc
+
+	for name; do
+		echo "# RUN $name"
+		rc=0
+		timeout 120 "$BUILD/san/unit/$name" 2>&1 || rc=$?
+		echo "# EXIT $name $rc"
+	done
+	echo "# DONE"
+}
+
+run_all "${UNITS[@]}" > "$LOG"
+python3 "$ROOT/scripts/check/tap.py" tap unit "$LOG" "$RESULTS" "${UNITS[@]}" ||
+	fail unit "its results cannot be read"
+finish
