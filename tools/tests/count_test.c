@@ -46,7 +46,10 @@ static void cycles(void)
 		return;
 	}
 	counts(hardware(PERF_COUNT_HW_CPU_CYCLES), LENGTH, "cycles:u");
-	counts(hardware(PERF_COUNT_HW_REF_CPU_CYCLES), LENGTH, "ref-cycles:u");
+	if (module_info().hardware_events & 1 << PERF_COUNT_HW_REF_CPU_CYCLES)
+		counts(hardware(PERF_COUNT_HW_REF_CPU_CYCLES), LENGTH, "ref-cycles:u");
+	else
+		skip(2, "this PMU has no reference cycles");
 }
 
 static void kernel_mode(void)
@@ -140,7 +143,8 @@ static void close_all(const int *fds, int n)
 static void all_counters(void)
 {
 	struct pmuring_info info = module_info();
-	int fixed = info.fixed_counters < 3 ? info.fixed_counters : 3;
+	/* the three that exist on all machines with fixed counters */
+	int fixed = (info.fixed_mask & 7) == 7 ? 3 : 0;
 	int n = fixed + info.gp_counters, fds[MANY], wrong = 0, shared = 0;
 	struct count counts[3][MANY];
 
