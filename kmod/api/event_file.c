@@ -4,6 +4,7 @@
  * context, may sleep; poll takes the event's mmap_mutex.
  */
 #include <linux/anon_inodes.h>
+#include <linux/file.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/uaccess.h>
@@ -101,6 +102,25 @@ static int ioctl_pause(struct pmr_event *event, bool pause)
 	return err;
 }
 
+/* Sharing another event's ring is not built; what perf refuses is refused. */
+static int ioctl_set_output(struct pmr_event *event, int fd)
+{
+	struct file *file;
+	int err = -EOPNOTSUPP;
+
+	if (fd == -1)	/* nothing to undo */
+		return 0;
+	file = fget(fd);
+	if (!file)
+		return -EBADF;
+	if (!pmr_is_event_file(file))
+		err = -EBADF;
+	else if (file->private_data == event)
+		err = -EINVAL;
+	fput(file);
+	return err;
+}
+
 /* PERF_IOC_FLAG_GROUP in @arg makes no difference to a group of one. */
 static long event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
@@ -127,7 +147,9 @@ static long event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case PERF_EVENT_IOC_SET_BPF:
 		return -EINVAL;		/* as perf for an event of this kind */
 	case PERF_EVENT_IOC_REFRESH:
+		return event->hw.sampling ? -EOPNOTSUPP : -EINVAL;
 	case PERF_EVENT_IOC_SET_OUTPUT:
+		return ioctl_set_output(event, arg);
 	case PERF_EVENT_IOC_QUERY_BPF:
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
 		return -EOPNOTSUPP;

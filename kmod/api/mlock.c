@@ -4,7 +4,7 @@
  * rest against the process' RLIMIT_MEMLOCK, as perf does it. The budget is our
  * own, so that perf's users lose nothing to ours.
  *
- * Task context; takes users_lock, a leaf.
+ * Task context; takes accounts_lock, a leaf.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -20,7 +20,7 @@
 
 /**
  * struct account - pages charged to one user's budget
- * @entry: in @users
+ * @entry: in @accounts
  * @uid: user
  * @pages: pages; the entry goes with the last one
  */
@@ -32,29 +32,29 @@ struct account {
 
 /**
  * struct pmr_mlock - what one ring was charged to
- * @user: whose budget, NULL if nothing was left of it
+ * @account: whose budget, NULL if nothing was left of it
  * @budgeted: pages charged there
  * @mm: whose pinned_vm; holds a reference
  * @pinned: pages charged there
  */
 struct pmr_mlock {
-	struct account *user;
+	struct account *account;
 	unsigned long budgeted;
 	struct mm_struct *mm;
 	unsigned long pinned;
 };
 
-static LIST_HEAD(users);
+static LIST_HEAD(accounts);
 /* Protects the list and the page counts. */
-static DEFINE_SPINLOCK(users_lock);
+static DEFINE_SPINLOCK(accounts_lock);
 
 static struct account *find(kuid_t uid)
 {
-	struct account *user;
+	struct account *account;
 
-	list_for_each_entry(user, &users, entry)
-		if (uid_eq(user->uid, uid))
-			return user;
+	list_for_each_entry(account, &accounts, entry)
+		if (uid_eq(account->uid, uid))
+			return account;
 	return NULL;
 }
 
@@ -64,47 +64,49 @@ static unsigned long budget(void)
 	       num_online_cpus();
 }
 
-/* Charges up to @pages to the caller's budget; @fresh is used if it has no entry yet. */
+/*
+ * Charges up to @pages to the caller's budget. Whoever charged at least one
+ * page keeps the account alive. Returns @fresh unless it became the account.
+ */
 static struct account *charge_budget(struct pmr_mlock *charge, unsigned long pages,
-				  struct account *fresh)
+				     struct account *fresh)
 {
 	unsigned long limit = budget();
-	struct account *user;
+	struct account *account;
+	unsigned long used;
 
-	spin_lock(&users_lock);
-	user = find(current_uid());
-	if (!user) {
-		user = fresh;
+	spin_lock(&accounts_lock);
+	account = find(current_uid());
+	used = account ? account->pages : 0;
+	charge->budgeted = used < limit ? min(pages, limit - used) : 0;
+	if (charge->budgeted && !account) {
+		account = fresh;
 		fresh = NULL;
-		user->uid = current_uid();
-		list_add(&user->entry, &users);
+		account->uid = current_uid();
+		list_add(&account->entry, &accounts);
 	}
-	charge->budgeted = user->pages < limit ? min(pages, limit - user->pages) : 0;
-	user->pages += charge->budgeted;
-	charge->user = user;
-	if (!user->pages) {
-		list_del(&user->entry);
-		charge->user = NULL;
-		fresh = user;
+	if (charge->budgeted) {
+		account->pages += charge->budgeted;
+		charge->account = account;
 	}
-	spin_unlock(&users_lock);
+	spin_unlock(&accounts_lock);
 	return fresh;
 }
 
 static void uncharge_budget(const struct pmr_mlock *charge)
 {
-	struct account *user = charge->user;
+	struct account *account = charge->account;
 
-	if (!user)
+	if (!account)
 		return;
-	spin_lock(&users_lock);
-	user->pages -= charge->budgeted;
-	if (user->pages)
-		user = NULL;
+	spin_lock(&accounts_lock);
+	account->pages -= charge->budgeted;
+	if (account->pages)
+		account = NULL;
 	else
-		list_del(&user->entry);
-	spin_unlock(&users_lock);
-	kfree(user);
+		list_del(&account->entry);
+	spin_unlock(&accounts_lock);
+	kfree(account);
 }
 
 static int charge_pinned(struct pmr_mlock *charge, unsigned long pages)

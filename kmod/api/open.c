@@ -101,14 +101,8 @@ static int install_for_task(struct pmr_event *event, struct task_struct *task)
 
 	if (err)
 		return err;
-	err = -EACCES;
-	if (!pmr_may_see_task(task))
-		goto unlock;
-	err = -ENODEV;
-	if (event->cpu != -1 && !cpu_online(event->cpu))
-		goto unlock;
-	err = install_task_event(event, task);
-unlock:
+	/* Its CPU may be offline: the event waits for it. */
+	err = pmr_may_see_task(task) ? install_task_event(event, task) : -EACCES;
 	up_read(&task->signal->exec_update_lock);
 	return err;
 }

@@ -165,6 +165,17 @@ static int generic_config(const struct perf_event_attr *attr, u64 *config)
 	return 0;
 }
 
+/* Cache events differ from model to model, so an architectural PMU has none. */
+static int cache_config(const struct perf_event_attr *attr)
+{
+	u8 cache = attr->config, operation = attr->config >> 8, result = attr->config >> 16;
+
+	if (cache >= PERF_COUNT_HW_CACHE_MAX || operation >= PERF_COUNT_HW_CACHE_OP_MAX ||
+	    result >= PERF_COUNT_HW_CACHE_RESULT_MAX)
+		return -EINVAL;
+	return -ENOENT;
+}
+
 /* A fixed counter has neither threshold nor edge, so any such bit rules it out. */
 static u64 allowed_counters(u64 config)
 {
@@ -183,9 +194,9 @@ static u64 allowed_counters(u64 config)
 /**
  * pmr_intel_init_event() - how an attr is programmed
  * @hw: filled in: config, fixed_config, allowed, kernel
- * @attr: attr of type PERF_TYPE_HARDWARE or PERF_TYPE_RAW
+ * @attr: attr
  *
- * Return: 0, -ENOENT for a generic event that this PMU does not have, -EINVAL
+ * Return: 0, -ENOENT for an event that this PMU does not have, -EINVAL
  * for a config that no PMU of this kind has, -EACCES for one that needs
  * CAP_PERFMON.
  */
@@ -198,6 +209,8 @@ int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
 		err = raw_config(attr, &config);
 	else if (attr->type == PERF_TYPE_HARDWARE)
 		err = generic_config(attr, &config);
+	else if (attr->type == PERF_TYPE_HW_CACHE)
+		err = cache_config(attr);
 	else
 		err = -ENOENT;
 	if (err)
