@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "door.h"
 
@@ -105,10 +106,12 @@ const char *door_explain_node(int err)
 	}
 }
 
-static const char *explain_enoent(void)
+static const char *explain_enoent(const struct perf_event_attr *attr)
 {
 	struct pmuring_info info;
 
+	if (attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_RAW)
+		return "only hardware and raw events are built so far: the kernel's perf has the others";
 	if (!door_info(&info) && info.vendor == PMURING_VENDOR_NONE)
 		return "this machine shows no PMU that pmuring can drive (in a virtual machine: let the hypervisor pass it through, e.g. -cpu host,pmu=on)";
 	return "this CPU does not have the event: choose another one, 'pmuring doctor' lists what there is";
@@ -132,8 +135,12 @@ static const char *explain_eacces(const struct perf_event_attr *attr, pid_t pid)
 	return "this process belongs to somebody else: run as root or as its user";
 }
 
-static const char *explain_einval(const struct perf_event_attr *attr)
+static const char *explain_einval(const struct perf_event_attr *attr, int cpu)
 {
+	if (cpu >= 0 && cpu >= sysconf(_SC_NPROCESSORS_CONF))
+		return "there is no such CPU: see /sys/devices/system/cpu/present";
+	if (attr->precise_ip)
+		return "precise sampling (:p) is not built yet: leave the p out";
 	if (attr->freq || attr->inherit || attr->enable_on_exec)
 		return "the module does not build frequency mode, inheritance or enable_on_exec yet: use a period (-c)";
 	return "the module refuses these attributes; 'dmesg | tail' may say more";
@@ -153,7 +160,7 @@ const char *door_explain_event(int err, const struct perf_event_attr *attr,
 {
 	switch (err) {
 	case ENOENT:
-		return explain_enoent();
+		return explain_enoent(attr);
 	case EBUSY:
 		return explain_ebusy();
 	case EACCES:
@@ -161,7 +168,7 @@ const char *door_explain_event(int err, const struct perf_event_attr *attr,
 		return explain_eacces(attr, pid);
 	case EINVAL:
 	case EOPNOTSUPP:
-		return explain_einval(attr);
+		return explain_einval(attr, cpu);
 	case E2BIG:
 		return "the module is older than this program: build both from one tree";
 	case ESRCH:

@@ -113,15 +113,15 @@ static void list_events(const struct pmuring_info *info)
 static bool look_at_pmu(const struct pmuring_info *info)
 {
 	if (info->abi_version != PMURING_ABI_VERSION) {
-		say(BAD, "abi", "the module speaks version %u, this program %u: build both from one tree",
+		say(BAD, "ABI", "the module speaks version %u, this program %u: build both from one tree",
 		    info->abi_version, PMURING_ABI_VERSION);
 		return false;
 	}
 	if (info->vendor == PMURING_VENDOR_NONE) {
-		say(BAD, "pmu", "none that pmuring can drive; in a virtual machine, let the hypervisor pass it through (-cpu host,pmu=on)");
+		say(BAD, "PMU", "none that pmuring can drive; in a virtual machine, let the hypervisor pass it through (-cpu host,pmu=on)");
 		return false;
 	}
-	say(GOOD, "pmu", "%s version %u: %u general counters of %u bits, %u fixed of %u bits",
+	say(GOOD, "PMU", "%s version %u: %u general counters of %u bits, %u fixed of %u bits",
 	    info->vendor == PMURING_VENDOR_INTEL ? "Intel" : "AMD", info->pmu_version,
 	    info->gp_counters, info->gp_width, info->fixed_counters, info->fixed_width);
 	list_events(info);

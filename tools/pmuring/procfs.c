@@ -81,34 +81,40 @@ bool procfs_comm(pid_t pid, pid_t tid, char comm[16])
 	return true;
 }
 
-/* @what is a symbol of the kernel proper; 0 when it is missing or hidden */
-static uint64_t kernel_symbol(const char *kallsyms, const char *what)
+/* the address in a line of /proc/kallsyms if it is that of @name, else 0 */
+static uint64_t address_of(const char *line, const char *name)
 {
-	const char *at = kallsyms;
-	size_t len = strlen(what);
+	const char *at = strchr(line, ' ');
 
-	while ((at = strstr(at, what))) {
-		const char *line = at;
+	if (!at || !at[1] || at[2] != ' ' || strcmp(at + 3, name))
+		return 0;
+	return strtoull(line, NULL, 16);
+}
 
-		while (line > kallsyms && line[-1] != '\n')
-			line--;
-		if (at[-1] == ' ' && at[len] == '\n')
-			return strtoull(line, NULL, 16);
-		at += len;
+/* stops where the kernel's text does: the rest of the file is the larger part */
+static void find_text(FILE *kallsyms, struct mapping *map)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	while (!map->end && getline(&line, &room, kallsyms) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!map->start)
+			map->start = address_of(line, "_stext");
+		map->end = address_of(line, "_etext");
 	}
-	return 0;
+	free(line);
 }
 
 static int kernel_text(struct record_sink *sink)
 {
 	struct mapping map = { 0 };
-	char *kallsyms = read_file("/proc/kallsyms", NULL);
+	FILE *kallsyms = fopen("/proc/kallsyms", "re");
 
 	if (!kallsyms)
 		return warn("no /proc/kallsyms (CONFIG_KALLSYMS): kernel functions will have no names"), -1;
-	map.start = kernel_symbol(kallsyms, "_stext");
-	map.end = kernel_symbol(kallsyms, "_etext");
-	free(kallsyms);
+	find_text(kallsyms, &map);
+	fclose(kallsyms);
 	if (!map.start || map.end <= map.start)
 		return warn("/proc/kallsyms hides its addresses: kernel functions will have no names; run as root, or sysctl kernel.kptr_restrict=0"), -1;
 	/* perf finds the kernel's load address by this symbol and offset */

@@ -252,16 +252,21 @@ static int finish(struct recorder *rec, const struct record_options *opts,
 static int record_into(struct record_options *opts, struct evlist *evlist,
 		       struct workload *workload, int signal_fd)
 {
+	/* what runs already is not kept waiting; else our own start is no topic */
+	bool running = opts->target.pids || opts->target.tids;
 	struct perfdata_out out;
 	struct recorder rec;
-	int ret;
+	int ret = 0;
 
 	if (perfdata_begin(&out, opts->output, evlist))
 		return -1;
 	recorder_init(&rec, evlist, &out);
+	if (running)
+		ret = evlist_enable(evlist);
 	scan_start(&rec, &opts->target, workload);
-	ret = recorder_flush(&rec);
 	if (!ret)
+		ret = recorder_flush(&rec);
+	if (!ret && !running)
 		ret = evlist_enable(evlist);
 	if (!ret && workload->pid)
 		ret = workload_go(workload);

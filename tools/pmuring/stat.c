@@ -262,6 +262,17 @@ static void print_all(FILE *to, const struct stat_options *opts, const struct to
 	fprintf(to, "\n%20.9f      seconds time elapsed\n\n", elapsed);
 }
 
+static void tell_uncounted(const struct stat_options *opts, const struct total *totals)
+{
+	for (size_t i = 0; i < opts->events.nr; i++) {
+		if (opts->events.events[i].missing || !totals[i].enabled || totals[i].running)
+			continue;
+		note("'%s' never got a counter: events do not take turns yet, count fewer at a time",
+		     opts->events.events[i].name);
+		return;
+	}
+}
+
 static int print_result(const struct stat_options *opts, const struct evlist *evlist,
 			double elapsed)
 {
@@ -273,8 +284,10 @@ static int print_result(const struct stat_options *opts, const struct evlist *ev
 		ret = fail("cannot write %s: %s", opts->output, strerror(errno));
 	for (size_t i = 0; !ret && i < opts->events.nr; i++)
 		ret = sum(evlist, i, &totals[i]);
-	if (!ret)
+	if (!ret) {
 		print_all(to, opts, totals, elapsed);
+		tell_uncounted(opts, totals);
+	}
 	if (opts->output && to && fclose(to))
 		ret = fail("cannot write %s: %s", opts->output, strerror(errno));
 	free(totals);
