@@ -14,7 +14,7 @@ set -eu
 GUEST='
 echo 1000000 > /proc/sys/kernel/perf_event_max_sample_rate
 echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent
-insmod pmuring.ko && ./sample_cost'
+./sample_cost pmuring.ko'
 
 measure() {
 	local kernel=$1 kver

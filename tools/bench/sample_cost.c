@@ -3,7 +3,10 @@
  * sample_cost: what one sample costs in NMI context, pmuring's beside that of
  * the kernel's own perf, in one boot.
  *
- *	sample_cost
+ *	sample_cost PMURING_KO
+ *
+ * The module is loaded after perf's turn: from then on every NMI passes its
+ * handler too, which perf would have to pay for.
  *
  * One event on CPU 0: cycles, IP|TID|TIME|PERIOD, period 100003, over a loop in
  * user mode. The numbers come from the instrumentation MSRs of the PMU-modelling
@@ -185,13 +188,31 @@ static int open_cpu(void)
 	return fd;
 }
 
-int main(void)
+static void load_module(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+		fail(path);
+	close(fd);
+	/* devtmpfs makes the node in its own time */
+	for (int i = 0; i < 100 && door_fd() < 0; i++)
+		usleep(10000);
+}
+
+int main(int argc, char **argv)
 {
 	struct contestant perf = { .name = "perf", .open = open_perf };
 	struct contestant ours = { .name = "pmuring", .open = open_pmuring };
-	int cpu_msr = open_cpu();
+	int cpu_msr;
 
+	if (argc != 2) {
+		fprintf(stderr, "usage: sample_cost PMURING_KO, the module not being loaded yet\n");
+		return 1;
+	}
+	cpu_msr = open_cpu();
 	measure(&perf, cpu_msr);
+	load_module(argv[1]);
 	measure(&ours, cpu_msr);
 	print(&perf, &ours);
 	/* a cheap handler that loses samples is no good one */
