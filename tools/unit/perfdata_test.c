@@ -20,7 +20,7 @@
 #define TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 #define DAMAGES	4000
 
-static char path[] = "/tmp/perfdata_test.XXXXXX";
+static char path[64] = "/tmp/perfdata_test.XXXXXX";
 
 struct seen {
 	struct machine machine;
@@ -69,7 +69,7 @@ static int write_file(void)
 	struct event_list list = { events, 2 };
 	struct counter counters[2] = { { .event = 0, .id = 11 }, { .event = 1, .id = 12 } };
 	struct evlist evlist = { &list, counters, 2 };
-	char *argv[] = { "pmuring", "record", NULL };
+	char *argv[3] = { "pmuring", "record", NULL };
 	struct perfdata_facts facts = { .evlist = &evlist, .argv = argv };
 	struct record_sink sink = { .sample_type = TYPE };
 	struct sample when = { .pid = 7, .tid = 8, .time = 5 };
