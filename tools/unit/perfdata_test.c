@@ -158,7 +158,7 @@ static unsigned int next_random(void)
 
 static void damage(char *bytes, size_t len)
 {
-	static const uint64_t nasty[] = { 0, 1, 7, 8, 0xffff, 0x7fffffff, 0xffffffff, ~0ULL, ~7ULL };
+	static const uint64_t nasty[] = { 0, 1, 7, 8, 0xffff, 0x7fffffff, 0xffffffff, ~0ULL };
 
 	for (unsigned int n = 1 + next_random() % 4; n; n--) {
 		uint64_t value = nasty[next_random() % ARRAY_SIZE(nasty)];
