@@ -20,8 +20,15 @@
 #include "pmu/x86/nmi.h"
 
 const struct pmr_pmu *pmr_pmu;
-pmr_overflow_fn pmr_overflow;
 DEFINE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);
+
+/* Before the core is there; no event exists then. */
+bool pmr_overflow_nobody(struct pmr_hw *hw, struct pt_regs *regs)
+{
+	return false;
+}
+
+DEFINE_STATIC_CALL(pmr_overflow, pmr_overflow_nobody);
 
 /* Protects users and, with it, who holds the counters. */
 static DEFINE_MUTEX(users_lock);
@@ -98,13 +105,12 @@ u32 pmr_pmu_holder(void)
 	if (!pmr_pmu)
 		return holder;
 	mutex_lock(&users_lock);
-	if (users) {
+	if (users)
 		holder = PMURING_HOLDER_PMURING;
-	} else if (pmr_pmu->reserve()) {
+	else if (pmr_pmu->reserve())
 		holder = PMURING_HOLDER_KERNEL;
-	} else {
+	else
 		pmr_pmu->release();
-	}
 	mutex_unlock(&users_lock);
 	return holder;
 }
@@ -138,7 +144,7 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
 {
 	int err;
 
-	pmr_overflow = overflow;
+	static_call_update(pmr_overflow, overflow);
 	pmr_pmu = pmr_intel_probe();
 	if (!pmr_pmu) {
 		pr_info("no PMU that pmuring knows (CPU vendor %s, family %u, model %u): hardware events get ENOENT\n",

@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
+#include <linux/static_call.h>
 #include <linux/types.h>
 
 /* GLOBAL_STATUS numbers general-purpose counters from 0, fixed ones from 32. */
@@ -128,10 +129,12 @@ DECLARE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);
 
 /*
  * The one way up: an event overflowed. Called in NMI context; returns true if
- * the event must be throttled. Installed by the core before any event exists.
+ * the event must be throttled. Installed by the core before any event exists;
+ * a static call, since each sample goes this way.
  */
+bool pmr_overflow_nobody(struct pmr_hw *hw, struct pt_regs *regs);
+DECLARE_STATIC_CALL(pmr_overflow, pmr_overflow_nobody);
 typedef bool (*pmr_overflow_fn)(struct pmr_hw *hw, struct pt_regs *regs);
-extern pmr_overflow_fn pmr_overflow;
 
 /* The driver of this machine, or NULL. Set at load time, then constant. */
 extern const struct pmr_pmu *pmr_pmu;

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns ring memory and the protocol by which records get into it.
+ * Owns ring memory. How records get into it is in ring.h, where the NMI path
+ * can be compiled in one piece.
  *
- * Allocation and release: task context, may sleep. pmr_ring_begin() and
- * pmr_ring_end(): any context including NMI, with interrupts off or from an
- * NMI, so that the writers of one ring nest (task < IRQ < NMI on one CPU) and
- * never overlap otherwise. No locks.
- *
- * Kernel and reader meet in four accesses:
- *
- *	kernel (writer)				user space (reader)
- *
- *	A: load-acquire data_tail		C: load-acquire data_head
- *	   store the record			   load the records
- *	B: store-release data_head		D: store-release data_tail
- *
- * A pairs with D: what is overwritten has been read before its room was given
- * back. B pairs with C: a reader that sees the head sees all bytes below it.
+ * Task context, may sleep; pmr_ring_put() any context but NMI; pmr_ring_drop()
+ * any context. No locks.
  */
 #include <linux/gfp.h>
 #include <linux/list.h>
@@ -179,134 +167,19 @@ struct page *pmr_ring_page(struct pmr_ring *ring, unsigned long pgoff)
 	return vmalloc_to_page(ring->data + ((pgoff - 1) << PAGE_SHIFT));
 }
 
-/*
- * One byte always stays free, because readers that compare masked positions
- * take equal for empty. Whatever user space writes into data_tail, the result
- * lies between 0 and size - 1: a wrong tail costs samples, nothing else.
+/**
+ * pmr_ring_drop() - account a record that found no room
+ * @write: reservation that failed
+ *
+ * A reader may sleep through its watermark when the ring never fills that far;
+ * it must not sleep through a loss as well, so the first one wakes it.
+ *
+ * Return: false, as pmr_ring_begin() will.
  */
-static bool has_room(const struct pmr_ring *ring, u64 head, u32 size)
+bool pmr_ring_drop(struct pmr_ring_write *write)
 {
-	u64 tail;
-
-	if (ring->overwrite)
-		return size < ring->size;
-	tail = smp_load_acquire(&ring->user_page->data_tail);	/* A, pairs with D */
-	return ((tail - head - 1) & (ring->size - 1)) >= size;
-}
-
-static bool drop(struct pmr_ring_write *write, struct pmr_ring *ring)
-{
-	/*
-	 * A reader may sleep through its watermark when the ring never fills
-	 * that far; it must not sleep through a loss as well.
-	 */
-	write->wake = local_inc_return(&ring->lost) == 1;
+	write->wake = local_inc_return(&write->ring->lost) == 1;
 	return false;
-}
-
-static bool reserve(struct pmr_ring_write *write, u32 size)
-{
-	struct pmr_ring *ring = write->ring;
-	long head;
-
-	do {
-		head = local_read(&ring->head);
-		if (unlikely(!has_room(ring, head, size)))
-			return false;
-	} while (local_cmpxchg(&ring->head, head, head + size) != head);
-
-	if (unlikely(head + size - local_read(&ring->wakeup) > (long)ring->watermark)) {
-		local_add(ring->watermark, &ring->wakeup);
-		write->wake = true;
-	}
-	write->pos = ring->data + (head & (ring->size - 1));
-	return true;
-}
-
-/*
- * Publishes the head unless this writer interrupted another one, which has
- * reserved below and not yet written: then that one will publish.
- */
-static void publish(struct pmr_ring *ring)
-{
-	long head;
-
-	if (ring->nest > 1) {
-		ring->nest--;
-		return;
-	}
-	do {
-		WRITE_ONCE(ring->nest, 1);
-		barrier();	/* an NMI from here on leaves publishing to us */
-		head = local_read(&ring->head);
-		smp_store_release(&ring->user_page->data_head, head);	/* B, pairs with C */
-		barrier();	/* an NMI from here on publishes for itself */
-		WRITE_ONCE(ring->nest, 0);
-		barrier();	/* read head again only after that */
-	} while (unlikely(local_read(&ring->head) != head));
-}
-
-/**
- * pmr_ring_begin() - reserve room for one record
- * @write: reservation, filled in
- * @ring: ring
- * @size: bytes of the record, a multiple of 8
- * @lost_size: bytes of the LOST record that precedes it if records were
- *	dropped before
- *
- * Return: true if there is room: the caller fills it and calls
- * pmr_ring_end(). Otherwise the record is dropped and counted, the
- * reservation must not be ended, and only @write->wake is valid.
- */
-bool pmr_ring_begin(struct pmr_ring_write *write, struct pmr_ring *ring, u32 size, u32 lost_size)
-{
-	write->ring = ring;
-	write->lost = 0;
-	write->lost_size = 0;
-	write->wake = false;
-
-	if (unlikely(!ring->size))
-		return false;
-	if (unlikely(READ_ONCE(ring->paused)))
-		return drop(write, ring);
-	if (unlikely(local_read(&ring->lost)))
-		write->lost_size = lost_size;
-
-	WRITE_ONCE(ring->nest, ring->nest + 1);
-	barrier();	/* nest before reserve: an NMI must see that we began */
-	if (unlikely(!reserve(write, size + write->lost_size))) {
-		publish(ring);
-		return drop(write, ring);
-	}
-	if (unlikely(write->lost_size))
-		write->lost = local_xchg(&ring->lost, 0);
-	return true;
-}
-
-/**
- * pmr_ring_end() - the record is written
- * @write: reservation of a pmr_ring_begin() that returned true
- *
- * Afterwards @write->wake tells whether the reader is due to be woken.
- */
-void pmr_ring_end(struct pmr_ring_write *write)
-{
-	publish(write->ring);
-}
-
-/**
- * pmr_ring_count_sample() - count a sample for attr.wakeup_events
- * @ring: ring
- * @wakeup_events: wake the reader each time after that many, 0 for never
- *
- * Return: true if the reader is due to be woken.
- */
-bool pmr_ring_count_sample(struct pmr_ring *ring, u32 wakeup_events)
-{
-	if (!wakeup_events || local_inc_return(&ring->events) < wakeup_events)
-		return false;
-	local_sub(wakeup_events, &ring->events);
-	return true;
 }
 
 /**

@@ -3,6 +3,22 @@
  * The ring: memory that the kernel writes records into and user space reads
  * them from. It knows nothing of events; it carries bytes, free-running
  * positions, and the number of records that found no room.
+ *
+ * The protocol is inline, because each sample passes through it in the NMI.
+ * pmr_ring_begin() and pmr_ring_end(): any context including NMI, with
+ * interrupts off or from an NMI, so that the writers of one ring nest (task <
+ * IRQ < NMI on one CPU) and never overlap otherwise. No locks.
+ *
+ * Kernel and reader meet in four accesses:
+ *
+ *	kernel (writer)				user space (reader)
+ *
+ *	A: load-acquire data_tail		C: load-acquire data_head
+ *	   store the record			   load the records
+ *	B: store-release data_head		D: store-release data_tail
+ *
+ * A pairs with D: what is overwritten has been read before its room was given
+ * back. B pairs with C: a reader that sees the head sees all bytes below it.
  */
 #ifndef PMR_RING_H
 #define PMR_RING_H
@@ -77,11 +93,130 @@ void pmr_ring_put(struct pmr_ring *ring);
 struct page *pmr_ring_page(struct pmr_ring *ring, unsigned long pgoff);
 unsigned long pmr_ring_pages(const struct pmr_ring *ring);
 
-bool pmr_ring_begin(struct pmr_ring_write *write, struct pmr_ring *ring, u32 size, u32 lost_size);
-void pmr_ring_end(struct pmr_ring_write *write);
-bool pmr_ring_count_sample(struct pmr_ring *ring, u32 wakeup_events);
+bool pmr_ring_drop(struct pmr_ring_write *write);
 
 int pmr_ring_init(void);
 void pmr_ring_exit(void);
+
+/*
+ * One byte always stays free, because readers that compare masked positions
+ * take equal for empty. Whatever user space writes into data_tail, the result
+ * lies between 0 and size - 1: a wrong tail costs samples, nothing else.
+ */
+static __always_inline bool pmr_ring_has_room(const struct pmr_ring *ring, u64 head, u32 size)
+{
+	u64 tail;
+
+	if (ring->overwrite)
+		return size < ring->size;
+	tail = smp_load_acquire(&ring->user_page->data_tail);	/* A, pairs with D */
+	return ((tail - head - 1) & (ring->size - 1)) >= size;
+}
+
+static __always_inline bool pmr_ring_reserve(struct pmr_ring_write *write, u32 size)
+{
+	struct pmr_ring *ring = write->ring;
+	long head;
+
+	do {
+		head = local_read(&ring->head);
+		if (unlikely(!pmr_ring_has_room(ring, head, size)))
+			return false;
+	} while (local_cmpxchg(&ring->head, head, head + size) != head);
+
+	if (unlikely(head + size - local_read(&ring->wakeup) > (long)ring->watermark)) {
+		local_add(ring->watermark, &ring->wakeup);
+		write->wake = true;
+	}
+	write->pos = ring->data + (head & (ring->size - 1));
+	return true;
+}
+
+/*
+ * Publishes the head unless this writer interrupted another one, which has
+ * reserved below and not yet written: then that one will publish.
+ */
+static __always_inline void pmr_ring_publish(struct pmr_ring *ring)
+{
+	long head;
+
+	if (ring->nest > 1) {
+		ring->nest--;
+		return;
+	}
+	do {
+		WRITE_ONCE(ring->nest, 1);
+		barrier();	/* an NMI from here on leaves publishing to us */
+		head = local_read(&ring->head);
+		smp_store_release(&ring->user_page->data_head, head);	/* B, pairs with C */
+		barrier();	/* an NMI from here on publishes for itself */
+		WRITE_ONCE(ring->nest, 0);
+		barrier();	/* read head again only after that */
+	} while (unlikely(local_read(&ring->head) != head));
+}
+
+/**
+ * pmr_ring_begin() - reserve room for one record
+ * @write: reservation, filled in
+ * @ring: ring
+ * @size: bytes of the record, a multiple of 8
+ * @lost_size: bytes of the LOST record that precedes it if records were
+ *	dropped before
+ *
+ * Return: true if there is room: the caller fills it and calls
+ * pmr_ring_end(). Otherwise the record is dropped and counted, the
+ * reservation must not be ended, and only @write->wake is valid.
+ */
+static __always_inline bool pmr_ring_begin(struct pmr_ring_write *write, struct pmr_ring *ring,
+					   u32 size, u32 lost_size)
+{
+	write->ring = ring;
+	write->lost = 0;
+	write->lost_size = 0;
+	write->wake = false;
+
+	if (unlikely(!ring->size))
+		return false;
+	if (unlikely(READ_ONCE(ring->paused)))
+		return pmr_ring_drop(write);
+	if (unlikely(local_read(&ring->lost)))
+		write->lost_size = lost_size;
+
+	WRITE_ONCE(ring->nest, ring->nest + 1);
+	barrier();	/* nest before reserve: an NMI must see that we began */
+	if (unlikely(!pmr_ring_reserve(write, size + write->lost_size))) {
+		pmr_ring_publish(ring);
+		return pmr_ring_drop(write);
+	}
+	if (unlikely(write->lost_size))
+		write->lost = local_xchg(&ring->lost, 0);
+	return true;
+}
+
+/**
+ * pmr_ring_end() - the record is written
+ * @write: reservation of a pmr_ring_begin() that returned true
+ *
+ * Afterwards @write->wake tells whether the reader is due to be woken.
+ */
+static __always_inline void pmr_ring_end(struct pmr_ring_write *write)
+{
+	pmr_ring_publish(write->ring);
+}
+
+/**
+ * pmr_ring_count_sample() - count a sample for attr.wakeup_events
+ * @ring: ring
+ * @wakeup_events: wake the reader each time after that many, 0 for never
+ *
+ * Return: true if the reader is due to be woken.
+ */
+static __always_inline bool pmr_ring_count_sample(struct pmr_ring *ring, u32 wakeup_events)
+{
+	if (!wakeup_events || local_inc_return(&ring->events) < wakeup_events)
+		return false;
+	local_sub(wakeup_events, &ring->events);
+	return true;
+}
 
 #endif /* PMR_RING_H */

@@ -19,6 +19,7 @@ bool pmr_event_overflow(struct pmr_hw *hw, struct pt_regs *regs)
 	pmr_sample_output(event, regs);
 	if (likely(!pmr_throttle_account(event)))
 		return false;
+	pmr_throttle_begin(event);
 	pmr_throttle_output(event, true);
 	return true;
 }

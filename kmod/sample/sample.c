@@ -123,7 +123,7 @@ u64 *pmr_sample_write_id(u64 *pos, u64 sample_type, const struct pmr_sample *sam
  * -1 for a task that has no pid any more on its way out, as perf shows it; 0
  * for one that the opener's namespace does not see.
  */
-static u32 pid_of(const struct pmr_event *event, struct task_struct *task, enum pid_type type)
+static __always_inline u32 pid_of(const struct pmr_event *event, struct task_struct *task, enum pid_type type)
 {
 	pid_t nr;
 
@@ -139,7 +139,7 @@ static u32 pid_of(const struct pmr_event *event, struct task_struct *task, enum 
  * A task's events begin to count before the switch to its stack, while current
  * is still the previous task; the event knows better.
  */
-static void fill_common(struct pmr_sample *sample, const struct pmr_event *event)
+static __always_inline void fill_common(struct pmr_sample *sample, const struct pmr_event *event)
 {
 	u64 types = event->plan.sample_type;
 
@@ -155,13 +155,13 @@ static void fill_common(struct pmr_sample *sample, const struct pmr_event *event
 	sample->cpu = smp_processor_id();
 }
 
-static void wake(struct pmr_event *event, struct pmr_ring *ring)
+static noinline void wake(struct pmr_event *event, struct pmr_ring *ring)
 {
 	atomic_set(&ring->poll, 1);
 	irq_work_queue(&event->wake);
 }
 
-static void put_lost(struct pmr_ring_write *write, const struct pmr_event *event,
+static noinline void put_lost(struct pmr_ring_write *write, const struct pmr_event *event,
 		     const struct pmr_sample *sample)
 {
 	struct lost_record *record = write->pos;
@@ -177,7 +177,7 @@ static void put_lost(struct pmr_ring_write *write, const struct pmr_event *event
 		write->pos = pmr_sample_write_id(write->pos, event->plan.sample_type, sample);
 }
 
-static bool begin(struct pmr_ring_write *write, struct pmr_event *event, struct pmr_ring *ring,
+static __always_inline bool begin(struct pmr_ring_write *write, struct pmr_event *event, struct pmr_ring *ring,
 		  u32 size, const struct pmr_sample *sample)
 {
 	if (likely(pmr_ring_begin(write, ring, size, event->plan.lost_size))) {

@@ -5,6 +5,8 @@
 #ifndef PMR_SAMPLE_H
 #define PMR_SAMPLE_H
 
+#include <linux/jiffies.h>
+
 #include "core/event.h"
 
 /**
@@ -41,7 +43,30 @@ void pmr_throttle_output(struct pmr_event *event, bool throttle);
 
 bool pmr_event_overflow(struct pmr_hw *hw, struct pt_regs *regs);
 
-bool pmr_throttle_account(struct pmr_event *event);
+/* Samples of one event and tick at which it is throttled. */
+extern u32 pmr_throttle_per_tick;
+
+/**
+ * pmr_throttle_account() - count a sample against the rate limit
+ * @event: event that has just been sampled
+ *
+ * Ticks are told apart by jiffies: where samples come so fast that nothing
+ * else runs, those stand still, and the limit is reached.
+ *
+ * Return: true if the event has reached the limit.
+ */
+static __always_inline bool pmr_throttle_account(struct pmr_event *event)
+{
+	unsigned long now = READ_ONCE(jiffies);
+
+	if (event->tick != now) {
+		event->tick = now;
+		event->tick_samples = 0;
+	}
+	return ++event->tick_samples >= READ_ONCE(pmr_throttle_per_tick);
+}
+
+void pmr_throttle_begin(struct pmr_event *event);
 int pmr_throttle_set_rate(u32 rate);
 u32 pmr_throttle_rate(void);
 void pmr_throttle_init(void);

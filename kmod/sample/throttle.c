@@ -3,7 +3,7 @@
  * Owns throttling: an event that samples more often than max_sample_rate goes
  * on counting, and writes no samples until the next tick.
  *
- * pmr_throttle_account(): NMI. The timer: hard IRQ on the CPU of the events.
+ * pmr_throttle_begin(): NMI. The timer: hard IRQ on the CPU of the events.
  * pmr_throttle_set_rate(): task context. No locks; the timer of a CPU is armed
  * by that CPU only.
  *
@@ -21,7 +21,7 @@
 #define DEFAULT_RATE	100000
 
 static u32 max_rate = DEFAULT_RATE;
-static u32 max_per_tick = DIV_ROUND_UP(DEFAULT_RATE, HZ);
+u32 pmr_throttle_per_tick __read_mostly = DIV_ROUND_UP(DEFAULT_RATE, HZ);
 
 /**
  * struct throttle - one CPU's way from a throttled event to the next tick
@@ -55,28 +55,16 @@ static enum hrtimer_restart end_throttling(struct hrtimer *timer)
 }
 
 /**
- * pmr_throttle_account() - count a sample against the rate limit
+ * pmr_throttle_begin() - an event has reached the limit
  * @event: event that has just been sampled
  *
- * Ticks are told apart by jiffies: where samples come so fast that nothing
- * else runs, those stand still, and the limit is reached.
- *
- * Return: true if the event has to stop sampling; the timer is on its way.
+ * NMI. The timer is on its way afterwards.
  */
-bool pmr_throttle_account(struct pmr_event *event)
+void pmr_throttle_begin(struct pmr_event *event)
 {
-	unsigned long now = READ_ONCE(jiffies);
-
-	if (event->tick != now) {
-		event->tick = now;
-		event->tick_samples = 0;
-	}
-	if (likely(++event->tick_samples < READ_ONCE(max_per_tick)))
-		return false;
 	event->tick_samples = 0;
 	__this_cpu_inc(pmr_cpu_stats.throttled);
 	irq_work_queue(this_cpu_ptr(&throttle.arm));
-	return true;
 }
 
 /**
@@ -90,7 +78,7 @@ int pmr_throttle_set_rate(u32 rate)
 	if (!rate)
 		return -EINVAL;
 	WRITE_ONCE(max_rate, rate);
-	WRITE_ONCE(max_per_tick, DIV_ROUND_UP_ULL(rate, HZ));
+	WRITE_ONCE(pmr_throttle_per_tick, DIV_ROUND_UP_ULL(rate, HZ));
 	return 0;
 }
 

@@ -164,7 +164,7 @@ static void reload(struct pmr_hw *hw, u64 mask)
 }
 
 /* NMI: the counter of @hw has, or may have, wrapped. */
-static void overflow(struct pmr_hw *hw, struct pt_regs *regs)
+static __always_inline void overflow(struct pmr_hw *hw, struct pt_regs *regs)
 {
 	u64 mask = value_mask(hw->idx);
 	bool due;
@@ -173,7 +173,7 @@ static void overflow(struct pmr_hw *hw, struct pt_regs *regs)
 	due = hw->sampling && !hw->throttled && pmr_period_renew(hw);
 	reload(hw, mask);
 
-	if (due && unlikely(pmr_overflow(hw, regs))) {
+	if (due && unlikely(static_call(pmr_overflow)(hw, regs))) {
 		hw->throttled = true;
 		pmr_period_fold(hw, pmr_rdpmc(hw->rdpmc), mask);
 		reload(hw, mask);
@@ -181,7 +181,7 @@ static void overflow(struct pmr_hw *hw, struct pt_regs *regs)
 }
 
 /* Version 1 has no status register: look at each counter. */
-static u64 wrapped_counters(const struct pmr_counters *counters)
+static noinline u64 wrapped_counters(const struct pmr_counters *counters)
 {
 	u64 bits = counters->active, wrapped = 0;
 
@@ -194,7 +194,7 @@ static u64 wrapped_counters(const struct pmr_counters *counters)
 	return wrapped;
 }
 
-static u64 read_and_acknowledge(const struct pmr_counters *counters)
+static __always_inline u64 read_and_acknowledge(const struct pmr_counters *counters)
 {
 	u64 status;
 
@@ -211,7 +211,7 @@ static u64 read_and_acknowledge(const struct pmr_counters *counters)
  * delivered, which masks the LVT entry (SDM vol. 3A, 11.5.1): its counter was
  * stopped or served meanwhile. Hypervisors that do not mask leave the time.
  */
-static bool is_late_pmi(struct pmr_counters *counters)
+static noinline bool is_late_pmi(struct pmr_counters *counters)
 {
 	bool expected = counters->late_until &&
 			time_before(jiffies, counters->late_until);

@@ -125,8 +125,10 @@ bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *c
 	intel->fixed_value_mask = pmu->fixed_width ? GENMASK_ULL(pmu->fixed_width - 1, 0) : 0;
 	intel->counters = GENMASK_ULL(pmu->gp_counters - 1, 0) |
 			  pmu->fixed_mask << PMR_FIXED_BASE;
-	intel->status = intel->counters | GLOBAL_STATUS_COND_CHG |
-			GLOBAL_STATUS_COUNTERS_FROZEN | GLOBAL_STATUS_LBRS_FROZEN;
+	intel->status = intel->counters | GLOBAL_STATUS_COND_CHG;
+	/* Reserved before: writing them would fault (SDM vol. 3B, 20.2.4). */
+	if (pmu->version >= 4)
+		intel->status |= GLOBAL_STATUS_COUNTERS_FROZEN | GLOBAL_STATUS_LBRS_FROZEN;
 	return true;
 }
 
