@@ -119,6 +119,7 @@ configure() {
 
 build() {
 	rm -rf "$CACHE"/qemu-*.work	# left by runs that were killed
+	trap 'rm -rf "$WORK"' EXIT
 	mkdir -p "$WORK/out"
 	: > "$LOG"
 	install_packages
@@ -130,7 +131,7 @@ build() {
 	"$WORK/out/$NAME" --version >> "$LOG"
 	rm -rf "$RESULT"
 	mv "$WORK/out" "$RESULT"
-	rm -rf "$WORK" "$LOG"
+	rm -f "$LOG"
 	say "built in $SECONDS s: $RESULT/$NAME"
 }
 

@@ -66,10 +66,11 @@ choose() {
 	local all
 
 	all=$(offered)
+	[ -n "$all" ] || die "this machine's archives have no source of qemu; give it: --dsc FILE"
 	grep -Fx "$REVIEWED" <<< "$all" && return
 	grep -F "${REVIEWED%-*}-" <<< "$all" | head -n 1 | grep . && return
 	die "the model was reviewed against Debian's qemu $REVIEWED; this machine's archives" \
-	    "offer: ${all:-none at all}. Use Debian 12's archives, or give the package: --dsc FILE"
+	    "offer: ${all//$'\n'/, }. Use Debian 12's archives, or give the package: --dsc FILE"
 }
 
 fetch() {
