@@ -1,0 +1,704 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests how pmu/x86/intel.c and pmu/x86/ownership.c program the PMU: every
+ * access is recorded and compared, in order, with what the SDM asks for
+ * (vol. 3B, 20.2; vol. 3A, 11.5.1). Called by KUnit in task context, while
+ * nobody uses the PMU; the tests stay on CPU 0 and do each step with
+ * interrupts off.
+ *
+ * Needs KUnit's static stubs, see compat.h.
+ */
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+
+#include "pmu/period.h"
+#include "pmu/x86/intel.h"
+#include "pmu/x86/msr.h"
+#include "sample/sample.h"
+
+/* MSRs (SDM vol. 4, table 2-2) */
+#define PERFCTR0	0x0c1
+#define PERFEVTSEL0	0x186
+#define DEBUGCTL	0x1d9
+#define FIXED_CTR0	0x309
+#define FIXED_CTRL	0x38d
+#define STATUS		0x38e
+#define GLOBAL_CTRL	0x38f
+#define ACK		0x390
+#define PMC0		0x4c1
+
+#define LVT_NMI		0x00400
+#define LVT_MASKED	0x10400
+
+/* -1000, -997 and -(2^47 - 1) in 48 bits */
+#define MINUS_1000	0xfffffffffc18ULL
+#define MINUS_997	0xfffffffffc1bULL
+#define LONGEST		0x800000000001ULL
+
+/**
+ * struct access - one access
+ * @op: R, W: RDMSR, WRMSR; P: RDPMC; l, L: the LVT entry read, written
+ * @reg: MSR or counter
+ * @value: what was read or written
+ */
+struct access {
+	char op;
+	u32 reg;
+	u64 value;
+};
+
+/**
+ * struct fake - the machine
+ * @log: accesses
+ * @accesses: their number
+ * @msr: what the MSRs hold, for those below 0x500
+ * @status: answers of GLOBAL_STATUS, then 0
+ * @status_reads: of these, given
+ * @pmc: answers of RDPMC, then 0
+ * @pmc_reads: of these, given
+ * @lvtpc: the LVT entry
+ * @served: events that overflowed
+ * @overflows: their number
+ * @throttle: they are to be throttled
+ */
+struct fake {
+	struct access log[256];
+	int accesses;
+	u64 msr[0x500];
+	u64 status[4];
+	int status_reads;
+	u64 pmc[8];
+	int pmc_reads;
+	u32 lvtpc;
+	struct pmr_hw *served[4];
+	int overflows;
+	bool throttle;
+};
+
+static struct fake fake;
+static struct pmr_intel machine;
+
+static void record(char op, u32 reg, u64 value)
+{
+	if (fake.accesses < ARRAY_SIZE(fake.log))
+		fake.log[fake.accesses] = (struct access) { op, reg, value };
+	fake.accesses++;
+}
+
+static u64 fake_rdmsr(u32 msr)
+{
+	u64 value = fake.msr[msr % ARRAY_SIZE(fake.msr)];
+
+	if (msr == STATUS)
+		value = fake.status_reads < ARRAY_SIZE(fake.status) ?
+			fake.status[fake.status_reads++] : 0;
+	record('R', msr, value);
+	return value;
+}
+
+static void fake_wrmsr(u32 msr, u64 value)
+{
+	fake.msr[msr % ARRAY_SIZE(fake.msr)] = value;
+	record('W', msr, value);
+}
+
+static u64 fake_rdpmc(u32 counter)
+{
+	u64 value = fake.pmc_reads < ARRAY_SIZE(fake.pmc) ? fake.pmc[fake.pmc_reads++] : 0;
+
+	record('P', counter, value);
+	return value;
+}
+
+static u32 fake_lvtpc_read(void)
+{
+	record('l', 0, fake.lvtpc);
+	return fake.lvtpc;
+}
+
+static void fake_lvtpc_write(u32 value)
+{
+	fake.lvtpc = value;
+	record('L', 0, value);
+}
+
+static bool fake_overflow(struct pmr_hw *hw, struct pt_regs *regs)
+{
+	if (fake.overflows < ARRAY_SIZE(fake.served))
+		fake.served[fake.overflows] = hw;
+	fake.overflows++;
+	return fake.throttle;
+}
+
+static struct pmr_counters *table(void)
+{
+	return per_cpu_ptr(&pmr_counters, 0);
+}
+
+static void describe(struct kunit *test, u32 eax, u32 edx, u64 capabilities)
+{
+	const struct pmr_intel_cpuid cpuid = {
+		.eax = eax, .edx = edx, .capabilities = capabilities,
+	};
+
+	KUNIT_ASSERT_TRUE(test, pmr_intel_describe(&pmr_intel, &cpuid));
+}
+
+/* Version 4, 8 counters of 48 bits, 3 fixed ones, full-width writes */
+static int intel_init(struct kunit *test)
+{
+	machine = pmr_intel;
+	memset(&fake, 0, sizeof(fake));
+	memset(table(), 0, sizeof(*table()));
+	describe(test, 0x07300804, 0x603, 0x2000);
+	static_call_update(pmr_overflow, fake_overflow);
+	kunit_activate_static_stub(test, pmr_rdmsr, fake_rdmsr);
+	kunit_activate_static_stub(test, pmr_wrmsr, fake_wrmsr);
+	kunit_activate_static_stub(test, pmr_rdpmc, fake_rdpmc);
+	kunit_activate_static_stub(test, pmr_lvtpc_read, fake_lvtpc_read);
+	kunit_activate_static_stub(test, pmr_lvtpc_write, fake_lvtpc_write);
+	return set_cpus_allowed_ptr(current, cpumask_of(0));
+}
+
+static void intel_exit(struct kunit *test)
+{
+	pmr_intel = machine;
+	memset(table(), 0, sizeof(*table()));
+	static_call_update(pmr_overflow, pmr_event_overflow);
+}
+
+static bool add(struct pmr_hw *hw)
+{
+	unsigned long flags;
+	bool added;
+
+	local_irq_save(flags);
+	added = pmr_intel.pmu.add(hw);
+	local_irq_restore(flags);
+	return added;
+}
+
+static void del(struct pmr_hw *hw)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	pmr_intel.pmu.del(hw);
+	local_irq_restore(flags);
+}
+
+static int pmi(void)
+{
+	struct pt_regs regs = { };
+	unsigned long flags;
+	int served;
+
+	local_irq_save(flags);
+	served = pmr_intel_handle_pmi(table(), &regs);
+	local_irq_restore(flags);
+	return served;
+}
+
+static u64 late_nmis(void)
+{
+	return per_cpu(pmr_cpu_stats, 0).late_nmis;
+}
+
+/* Forgets what was recorded and sets what the machine answers next. */
+#define NEXT_STATUS(...) do {						\
+	fake.accesses = 0;						\
+	fake.overflows = 0;						\
+	fake.status_reads = 0;						\
+	memset(fake.status, 0, sizeof(fake.status));			\
+	memcpy(fake.status, ((u64[]){ __VA_ARGS__ }), sizeof((u64[]){ __VA_ARGS__ })); \
+} while (0)
+
+#define NEXT_PMC(...) do {						\
+	fake.accesses = 0;						\
+	fake.pmc_reads = 0;						\
+	memset(fake.pmc, 0, sizeof(fake.pmc));				\
+	memcpy(fake.pmc, ((u64[]){ __VA_ARGS__ }), sizeof((u64[]){ __VA_ARGS__ })); \
+} while (0)
+
+static void expect(struct kunit *test, const struct access *want, int accesses)
+{
+	int i;
+
+	KUNIT_EXPECT_EQ(test, fake.accesses, accesses);
+	for (i = 0; i < min(fake.accesses, accesses); i++) {
+		const struct access *got = &fake.log[i];
+
+		KUNIT_EXPECT_TRUE_MSG(test, got->op == want[i].op && got->reg == want[i].reg &&
+				      got->value == want[i].value,
+				      "access %d is %c %x %llx instead of %c %x %llx", i,
+				      got->op, got->reg, got->value,
+				      want[i].op, want[i].reg, want[i].value);
+	}
+	fake.accesses = 0;
+}
+
+#define EXPECT_ACCESSES(test, ...) \
+	expect(test, (const struct access[]){ __VA_ARGS__ }, \
+	       ARRAY_SIZE(((const struct access[]){ __VA_ARGS__ })))
+
+/* Branches in all rings on a general counter, sampled each 1000 */
+static struct pmr_hw general(bool kernel)
+{
+	struct pmr_hw hw = {
+		.sampling = true, .kernel = kernel, .idx = -1, .last_idx = -1,
+		.config = 0x300c4, .fixed_config = 0xb, .allowed = 0xff,
+	};
+
+	pmr_period_set(&hw, 1000);
+	return hw;
+}
+
+/* Cycles on fixed counter 1 */
+static struct pmr_hw fixed(bool kernel)
+{
+	struct pmr_hw hw = general(kernel);
+
+	hw.config = 0x3003c;
+	hw.allowed = 0x200000000;
+	return hw;
+}
+
+static void add_loads_then_selects(struct kunit *test)
+{
+	struct pmr_hw first = general(true), second = general(false), cycles = fixed(false);
+
+	KUNIT_EXPECT_TRUE(test, add(&first));
+	EXPECT_ACCESSES(test, { 'W', PMC0, MINUS_1000 }, { 'W', PERFEVTSEL0, 0x5300c4 });
+	KUNIT_EXPECT_TRUE(test, add(&second));
+	EXPECT_ACCESSES(test, { 'W', PMC0 + 1, MINUS_1000 }, { 'W', PERFEVTSEL0 + 1, 0x5300c4 });
+	KUNIT_EXPECT_TRUE(test, add(&cycles));
+	EXPECT_ACCESSES(test, { 'W', FIXED_CTR0 + 1, MINUS_1000 }, { 'W', FIXED_CTRL, 0xb0 });
+	KUNIT_EXPECT_EQ(test, table()->active, 0x200000003ULL);
+	KUNIT_EXPECT_EQ(test, table()->kernel, 0x1ULL);
+}
+
+static void add_without_a_counter_touches_nothing(struct kunit *test)
+{
+	struct pmr_hw cycles = fixed(false), more = fixed(false);
+
+	KUNIT_ASSERT_TRUE(test, add(&cycles));
+	fake.accesses = 0;
+	KUNIT_EXPECT_FALSE(test, add(&more));
+	KUNIT_EXPECT_EQ(test, fake.accesses, 0);
+	KUNIT_EXPECT_EQ(test, more.idx, -1);
+}
+
+static void fixed_counters_share_a_register(struct kunit *test)
+{
+	struct pmr_hw cycles = fixed(false), instructions = fixed(false);
+
+	instructions.allowed = 0x100000000;
+	instructions.fixed_config = 0xa;
+	KUNIT_ASSERT_TRUE(test, add(&cycles));
+	KUNIT_ASSERT_TRUE(test, add(&instructions));
+	NEXT_PMC(MINUS_1000 + 10);
+	KUNIT_EXPECT_EQ(test, fake.msr[FIXED_CTRL], 0xbaULL);
+	del(&cycles);
+	EXPECT_ACCESSES(test, { 'W', FIXED_CTRL, 0xa }, { 'P', 0x40000001, MINUS_1000 + 10 });
+}
+
+static void del_stops_then_reads(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(MINUS_1000 + 232);
+	del(&hw);
+	EXPECT_ACCESSES(test, { 'W', PERFEVTSEL0, 0 }, { 'P', 0, MINUS_1000 + 232 });
+	KUNIT_EXPECT_EQ(test, hw.count, 232ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 768LL);
+	KUNIT_EXPECT_EQ(test, hw.idx, -1);
+	KUNIT_EXPECT_EQ(test, table()->active, 0ULL);
+	KUNIT_EXPECT_EQ(test, table()->late_until, 0UL);
+	/* It goes on where it was. */
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	EXPECT_ACCESSES(test, { 'W', PMC0, 0xfffffffffd00 }, { 'W', PERFEVTSEL0, 0x5300c4 });
+}
+
+static void del_after_the_overflow_acknowledges(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(5);
+	del(&hw);
+	EXPECT_ACCESSES(test, { 'W', PERFEVTSEL0, 0 }, { 'P', 0, 5 }, { 'W', ACK, 0x1 });
+	KUNIT_EXPECT_EQ(test, hw.count, 1005ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, -5LL);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, table()->late_until));
+	/* The sample comes as soon as it runs again: -2. */
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	EXPECT_ACCESSES(test, { 'W', PMC0, 0xfffffffffffe }, { 'W', PERFEVTSEL0, 0x5300c4 });
+}
+
+static void count_only_reads(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(MINUS_1000 + 7);
+	KUNIT_EXPECT_EQ(test, pmr_intel.pmu.count(&hw), 7ULL);
+	EXPECT_ACCESSES(test, { 'P', 0, MINUS_1000 + 7 });
+	KUNIT_EXPECT_EQ(test, hw.count, 0ULL);
+}
+
+/* One RDMSR, two WRMSR, one RDPMC and one write of the LVT entry */
+static void a_pmi_of_one_counter(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(3);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI },
+			{ 'P', 0, 3 }, { 'W', PMC0, MINUS_997 });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 1);
+	KUNIT_EXPECT_PTR_EQ(test, fake.served[0], &hw);
+	KUNIT_EXPECT_EQ(test, hw.count, 1003ULL);
+	KUNIT_EXPECT_EQ(test, hw.last_period, 1000ULL);
+	KUNIT_EXPECT_EQ(test, hw.reloads, 1);
+}
+
+/* Another one counts ring 0 and may overflow before the entry is unmasked. */
+static void a_second_look_for_ring_0(struct kunit *test)
+{
+	struct pmr_hw hw = general(false), kernel = fixed(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	KUNIT_ASSERT_TRUE(test, add(&kernel));
+	NEXT_PMC(3);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI },
+			{ 'R', STATUS, 0 }, { 'P', 0, 3 }, { 'W', PMC0, MINUS_997 });
+
+	NEXT_PMC(4, 3);
+	NEXT_STATUS(0x1, 0x200000000);
+	KUNIT_EXPECT_EQ(test, pmi(), 2);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI },
+			{ 'R', STATUS, 0x200000000 }, { 'W', ACK, 0x200000000 },
+			{ 'P', 0, 4 }, { 'W', PMC0, 0xfffffffffc1c },
+			{ 'P', 0x40000001, 3 }, { 'W', FIXED_CTR0 + 1, MINUS_997 });
+	KUNIT_EXPECT_PTR_EQ(test, fake.served[1], &kernel);
+}
+
+static void no_second_look_for_ring_3(struct kunit *test)
+{
+	struct pmr_hw hw = general(true), user = fixed(false);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	KUNIT_ASSERT_TRUE(test, add(&user));
+	NEXT_PMC(3);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	KUNIT_EXPECT_EQ(test, fake.accesses, 5);
+}
+
+static void two_overflows_in_one_status(struct kunit *test)
+{
+	struct pmr_hw hw = general(true), cycles = fixed(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	KUNIT_ASSERT_TRUE(test, add(&cycles));
+	NEXT_PMC(3, 3);
+	NEXT_STATUS(0x200000001);
+	KUNIT_EXPECT_EQ(test, pmi(), 2);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x200000001 }, { 'W', ACK, 0x200000001 },
+			{ 'L', 0, LVT_NMI }, { 'P', 0, 3 }, { 'W', PMC0, MINUS_997 },
+			{ 'P', 0x40000001, 3 }, { 'W', FIXED_CTR0 + 1, MINUS_997 });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 2);
+}
+
+/* What would keep counters from counting on is acknowledged, the rest is not. */
+static void other_status_bits(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(3);
+	NEXT_STATUS(0xffffffff00000001);
+	KUNIT_EXPECT_EQ(test, pmi(), 4);
+	KUNIT_EXPECT_EQ(test, fake.log[1].reg, ACK);
+	KUNIT_EXPECT_EQ(test, fake.log[1].value, 0x8c00000700000001ULL);
+	KUNIT_EXPECT_EQ(test, fake.overflows, 1);
+}
+
+static void a_late_pmi_is_claimed_by_the_mask(struct kunit *test)
+{
+	u64 before = late_nmis();
+
+	NEXT_STATUS(0);
+	fake.lvtpc = LVT_MASKED;
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'l', 0, LVT_MASKED }, { 'L', 0, LVT_NMI },
+			{ 'R', STATUS, 0 });
+	KUNIT_EXPECT_EQ(test, late_nmis() - before, 1ULL);
+	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
+}
+
+static void another_ones_nmi_is_left(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+	u64 before = late_nmis();
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_STATUS(0);
+	fake.lvtpc = LVT_NMI;
+	KUNIT_EXPECT_EQ(test, pmi(), 0);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'l', 0, LVT_NMI });
+	KUNIT_EXPECT_EQ(test, late_nmis(), before);
+}
+
+static void an_expected_pmi_is_claimed_once(struct kunit *test)
+{
+	NEXT_STATUS(0);
+	fake.lvtpc = LVT_NMI;
+	table()->late_until = jiffies + 10 * HZ;
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	KUNIT_EXPECT_EQ(test, pmi(), 0);
+	table()->late_until = (jiffies - 1) | 1;
+	if (time_after_eq(jiffies, table()->late_until))
+		KUNIT_EXPECT_EQ(test, pmi(), 0);
+}
+
+/* Its bit may still be in the status: it is acknowledged and left stopped. */
+static void a_stopped_counter_stays_stopped(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+	u64 before = late_nmis();
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(MINUS_1000 + 1);
+	del(&hw);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
+	KUNIT_EXPECT_EQ(test, hw.count, 1ULL);
+	KUNIT_EXPECT_EQ(test, late_nmis() - before, 1ULL);
+}
+
+static void a_counting_event_writes_no_sample(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	hw.sampling = false;
+	hw.period = 0;
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	EXPECT_ACCESSES(test, { 'W', PMC0, LONGEST }, { 'W', PERFEVTSEL0, 0x5300c4 });
+	NEXT_PMC(3);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI },
+			{ 'P', 0, 3 }, { 'W', PMC0, LONGEST });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
+	KUNIT_EXPECT_EQ(test, hw.count, 0x800000000002ULL);
+}
+
+static int unthrottled;
+
+static void count_unthrottled(struct pmr_hw *hw)
+{
+	unthrottled++;
+}
+
+static void throttling(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+	unsigned long flags;
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(3, MINUS_997 + 20);
+	NEXT_STATUS(0x1);
+	fake.throttle = true;
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI },
+			{ 'P', 0, 3 }, { 'W', PMC0, MINUS_997 },
+			{ 'P', 0, MINUS_997 + 20 }, { 'W', PMC0, LONGEST });
+	KUNIT_EXPECT_TRUE(test, hw.throttled);
+	KUNIT_EXPECT_EQ(test, hw.count, 1023ULL);
+
+	/* It counts on without samples. */
+	NEXT_PMC(1);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
+
+	NEXT_PMC(LONGEST + 9);
+	unthrottled = 0;
+	local_irq_save(flags);
+	pmr_intel.pmu.unthrottle(count_unthrottled);
+	local_irq_restore(flags);
+	EXPECT_ACCESSES(test, { 'W', PERFEVTSEL0, 0 }, { 'P', 0, LONGEST + 9 },
+			{ 'W', PMC0, MINUS_1000 }, { 'W', PERFEVTSEL0, 0x5300c4 });
+	KUNIT_EXPECT_EQ(test, unthrottled, 1);
+	KUNIT_EXPECT_FALSE(test, hw.throttled);
+	KUNIT_EXPECT_EQ(test, hw.count, 1023ULL + 0x800000000000 + 9);
+}
+
+/* Legacy writes are extended from bit 31, so 2^31 - 1 is the most in one go. */
+static void legacy_writes(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	describe(test, 0x07300804, 0x603, 0);
+	pmr_period_set(&hw, 0x80000000);
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	EXPECT_ACCESSES(test, { 'W', PERFCTR0, 0xffff80000001 }, { 'W', PERFEVTSEL0, 0x5300c4 });
+	NEXT_PMC(0);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	/* One event is left: loaded as two, it is no sample yet. */
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI },
+			{ 'P', 0, 0 }, { 'W', PERFCTR0, 0xfffffffffffe });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
+}
+
+/* Version 1 has neither GLOBAL_CTRL nor GLOBAL_STATUS: the counter tells. */
+static void version_1(struct kunit *test)
+{
+	struct pmr_hw hw = general(true), other = general(false);
+
+	describe(test, 0x07280201, 0, 0);
+	hw.allowed = 0x3;
+	other.allowed = 0x3;
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	EXPECT_ACCESSES(test, { 'W', PERFCTR0, 0xfffffffc18 }, { 'W', PERFEVTSEL0, 0x5300c4 });
+	KUNIT_ASSERT_TRUE(test, add(&other));
+	NEXT_PMC(3, 0xffffffff00, 3);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'P', 0, 3 }, { 'P', 1, 0xffffffff00 }, { 'L', 0, LVT_NMI },
+			{ 'P', 0, 3 }, { 'W', PERFCTR0, 0xfffffffc1b });
+	NEXT_PMC(7);
+	del(&hw);
+	EXPECT_ACCESSES(test, { 'W', PERFEVTSEL0, 0 }, { 'P', 0, 7 });
+}
+
+/* Index of the last write of @msr that wrote @value, or -1 */
+static int written(u32 msr, u64 value)
+{
+	int i;
+
+	for (i = min_t(int, fake.accesses, ARRAY_SIZE(fake.log)) - 1; i >= 0; i--)
+		if (fake.log[i].op == 'W' && fake.log[i].reg == msr && fake.log[i].value == value)
+			break;
+	return i;
+}
+
+/* Fills the registers with something that has to be found again. */
+static void fill_registers(void)
+{
+	u32 i;
+
+	for (i = 0; i < 8; i++) {
+		fake.msr[PERFEVTSEL0 + i] = 0x430000 + i;
+		fake.msr[PMC0 + i] = 0xabc000 + i;
+	}
+	for (i = 0; i < 3; i++)
+		fake.msr[FIXED_CTR0 + i] = 0xdef000 + i;
+	fake.msr[FIXED_CTRL] = 0x333;
+	fake.msr[GLOBAL_CTRL] = 0x7000000ff;
+	fake.msr[DEBUGCTL] = 0x5001;
+	fake.lvtpc = LVT_MASKED;
+}
+
+static void start_takes_the_pmu(struct kunit *test)
+{
+	unsigned long flags;
+	int i;
+
+	fill_registers();
+	local_irq_save(flags);
+	pmr_intel_cpu_start();
+	WRITE_ONCE(table()->ready, false);
+	local_irq_restore(flags);
+
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, fake.msr[PERFEVTSEL0 + i], 0ULL);
+	KUNIT_EXPECT_EQ(test, fake.msr[FIXED_CTRL], 0ULL);
+	KUNIT_EXPECT_EQ(test, fake.msr[DEBUGCTL], 0x4001ULL);
+	KUNIT_EXPECT_EQ(test, fake.lvtpc, LVT_NMI);
+	KUNIT_EXPECT_EQ(test, fake.msr[ACK], 0x8c000007000000ffULL);
+	/* All stands still before a selector changes, and runs when all is set. */
+	KUNIT_EXPECT_GE(test, written(GLOBAL_CTRL, 0), 0);
+	KUNIT_EXPECT_LT(test, written(GLOBAL_CTRL, 0), written(PERFEVTSEL0, 0));
+	KUNIT_EXPECT_LT(test, written(PERFEVTSEL0 + 7, 0), written(ACK, 0x8c000007000000ff));
+	KUNIT_EXPECT_EQ(test, written(GLOBAL_CTRL, 0x7000000ff), fake.accesses - 1);
+}
+
+static void stop_puts_everything_back(struct kunit *test)
+{
+	static u64 found[ARRAY_SIZE(fake.msr)];
+	unsigned long flags;
+	int i;
+
+	fill_registers();
+	memcpy(found, fake.msr, sizeof(found));
+	local_irq_save(flags);
+	pmr_intel_cpu_start();
+	for (i = 0; i < 8; i++)
+		fake.msr[PMC0 + i] = 1;
+	for (i = 0; i < 3; i++)
+		fake.msr[FIXED_CTR0 + i] = 1;
+	fake.accesses = 0;
+	pmr_intel_cpu_stop();
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_FALSE(test, table()->ready);
+	KUNIT_EXPECT_EQ(test, fake.lvtpc, LVT_MASKED);
+	found[ACK] = 0x8c000007000000ff;
+	for (i = 0; i < ARRAY_SIZE(found); i++)
+		KUNIT_EXPECT_EQ_MSG(test, fake.msr[i], found[i], "MSR %x", i);
+	KUNIT_EXPECT_EQ(test, written(GLOBAL_CTRL, 0), 0);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_LT(test, written(PMC0 + i, 0xabc000 + i),
+				written(PERFEVTSEL0 + i, 0x430000 + i));
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_LT(test, written(FIXED_CTR0 + i, 0xdef000 + i),
+				written(FIXED_CTRL, 0x333));
+	KUNIT_EXPECT_EQ(test, written(GLOBAL_CTRL, 0x7000000ff), fake.accesses - 1);
+}
+
+static struct kunit_case intel_cases[] = {
+	KUNIT_CASE(add_loads_then_selects),
+	KUNIT_CASE(add_without_a_counter_touches_nothing),
+	KUNIT_CASE(fixed_counters_share_a_register),
+	KUNIT_CASE(del_stops_then_reads),
+	KUNIT_CASE(del_after_the_overflow_acknowledges),
+	KUNIT_CASE(count_only_reads),
+	KUNIT_CASE(a_pmi_of_one_counter),
+	KUNIT_CASE(a_second_look_for_ring_0),
+	KUNIT_CASE(no_second_look_for_ring_3),
+	KUNIT_CASE(two_overflows_in_one_status),
+	KUNIT_CASE(other_status_bits),
+	KUNIT_CASE(a_late_pmi_is_claimed_by_the_mask),
+	KUNIT_CASE(another_ones_nmi_is_left),
+	KUNIT_CASE(an_expected_pmi_is_claimed_once),
+	KUNIT_CASE(a_stopped_counter_stays_stopped),
+	KUNIT_CASE(a_counting_event_writes_no_sample),
+	KUNIT_CASE(throttling),
+	KUNIT_CASE(legacy_writes),
+	KUNIT_CASE(version_1),
+	KUNIT_CASE(start_takes_the_pmu),
+	KUNIT_CASE(stop_puts_everything_back),
+	{}
+};
+
+static struct kunit_suite intel_suite = {
+	.name = "pmuring_intel",
+	.init = intel_init,
+	.exit = intel_exit,
+	.test_cases = intel_cases,
+};
+
+kunit_test_suite(intel_suite);
