@@ -151,7 +151,7 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
 			boot_cpu_data.x86_vendor_id, boot_cpu_data.x86, boot_cpu_data.x86_model);
 		return 0;
 	}
-	err = pmr_nmi_register();
+	err = pmr_nmi_register(pmr_pmu->handle_nmi);
 	if (err)
 		return err;
 	pr_info("%s PMU version %u: %u general counters of %u bits, %u fixed of %u bits\n",

@@ -68,6 +68,8 @@ struct pmr_hw {
  * @hardware_events: bit i: PERF_TYPE_HARDWARE config i exists
  * @max_period: largest value that can be loaded in one go
  * @full_width_write: counters can be written in full width
+ * @handle_nmi: called for every NMI; returns the number of counters served, 0
+ *	for an NMI of somebody else
  * @init_event: fill the open-time part of a struct pmr_hw; 0 or the errno of
  *	perf_event_open(2)
  * @reserve: take all counters from the kernel's allocator; 0 or -EBUSY
@@ -96,6 +98,7 @@ struct pmr_pmu {
 	u64 max_period;
 	bool full_width_write;
 
+	int (*handle_nmi)(unsigned int type, struct pt_regs *regs);
 	int (*init_event)(struct pmr_hw *hw, const struct perf_event_attr *attr);
 	int (*reserve)(void);
 	void (*release)(void);

@@ -106,15 +106,6 @@ struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool ove
 	return ring;
 }
 
-/**
- * pmr_ring_get() - take a reference
- * @ring: a ring to which the caller holds a reference
- */
-void pmr_ring_get(struct pmr_ring *ring)
-{
-	kref_get(&ring->ref);
-}
-
 static void free_worker(struct work_struct *work)
 {
 	free_ring(container_of(to_rcu_work(work), struct pmr_ring, free_work));
@@ -169,17 +160,16 @@ struct page *pmr_ring_page(struct pmr_ring *ring, unsigned long pgoff)
 
 /**
  * pmr_ring_drop() - account a record that found no room
- * @write: reservation that failed
+ * @ring: ring
  *
  * A reader may sleep through its watermark when the ring never fills that far;
  * it must not sleep through a loss as well, so the first one wakes it.
  *
- * Return: false, as pmr_ring_begin() will.
+ * Return: true if the reader is due to be woken.
  */
-bool pmr_ring_drop(struct pmr_ring_write *write)
+bool pmr_ring_drop(struct pmr_ring *ring)
 {
-	write->wake = local_inc_return(&write->ring->lost) == 1;
-	return false;
+	return local_inc_return(&ring->lost) == 1;
 }
 
 /**

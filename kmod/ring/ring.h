@@ -49,7 +49,7 @@
  * @lost: records dropped since the last one that was announced
  * @poll: EPOLLIN is due to the next poll()
  * @pages: the data pages, linked by their lru field
- * @ref: the event and each mapping hold one
+ * @ref: held by the event that writes into it
  * @free_work: frees the memory after a grace period, in task context
  */
 struct pmr_ring {
@@ -88,12 +88,11 @@ struct pmr_ring_write {
 };
 
 struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool overwrite);
-void pmr_ring_get(struct pmr_ring *ring);
 void pmr_ring_put(struct pmr_ring *ring);
 struct page *pmr_ring_page(struct pmr_ring *ring, unsigned long pgoff);
 unsigned long pmr_ring_pages(const struct pmr_ring *ring);
 
-bool pmr_ring_drop(struct pmr_ring_write *write);
+bool pmr_ring_drop(struct pmr_ring *ring);
 
 int pmr_ring_init(void);
 void pmr_ring_exit(void);
@@ -177,8 +176,10 @@ static __always_inline bool pmr_ring_begin(struct pmr_ring_write *write, struct 
 
 	if (unlikely(!ring->size))
 		return false;
-	if (unlikely(READ_ONCE(ring->paused)))
-		return pmr_ring_drop(write);
+	if (unlikely(READ_ONCE(ring->paused))) {
+		write->wake = pmr_ring_drop(ring);
+		return false;
+	}
 	if (unlikely(local_read(&ring->lost)))
 		write->lost_size = lost_size;
 
@@ -186,7 +187,8 @@ static __always_inline bool pmr_ring_begin(struct pmr_ring_write *write, struct 
 	barrier();	/* nest before reserve: an NMI must see that we began */
 	if (unlikely(!pmr_ring_reserve(write, size + write->lost_size))) {
 		pmr_ring_publish(ring);
-		return pmr_ring_drop(write);
+		write->wake = pmr_ring_drop(ring);
+		return false;
 	}
 	if (unlikely(write->lost_size))
 		write->lost = local_xchg(&ring->lost, 0);

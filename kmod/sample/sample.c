@@ -65,15 +65,8 @@ static u64 two_words(u32 first, u32 second)
 	return first | (u64)second << 32;
 }
 
-/**
- * pmr_sample_write() - the body of a PERF_RECORD_SAMPLE
- * @pos: where it goes
- * @sample_type: its fields; those outside PMR_SAMPLE_TYPES are ignored
- * @sample: their values
- *
- * Return: the end of the body.
- */
-u64 *pmr_sample_write(u64 *pos, u64 sample_type, const struct pmr_sample *sample)
+/* Inline, so that the values of a sample need not go through memory. */
+static __always_inline u64 *write_body(u64 *pos, u64 sample_type, const struct pmr_sample *sample)
 {
 	if (sample_type & PERF_SAMPLE_IDENTIFIER)
 		*pos++ = sample->id;
@@ -92,6 +85,19 @@ u64 *pmr_sample_write(u64 *pos, u64 sample_type, const struct pmr_sample *sample
 	if (sample_type & PERF_SAMPLE_PERIOD)
 		*pos++ = sample->period;
 	return pos;
+}
+
+/**
+ * pmr_sample_write() - the body of a PERF_RECORD_SAMPLE
+ * @pos: where it goes
+ * @sample_type: its fields; those outside PMR_SAMPLE_TYPES are ignored
+ * @sample: their values
+ *
+ * Return: the end of the body.
+ */
+u64 *pmr_sample_write(u64 *pos, u64 sample_type, const struct pmr_sample *sample)
+{
+	return write_body(pos, sample_type, sample);
 }
 
 /**
@@ -149,6 +155,7 @@ static __always_inline void fill_common(struct pmr_sample *sample, const struct 
 		sample->pid = pid_of(event, task, PIDTYPE_TGID);
 		sample->tid = pid_of(event, task, PIDTYPE_PID);
 	}
+	sample->time = 0;
 	if (types & PERF_SAMPLE_TIME)
 		sample->time = event->plan.clock ? event->plan.clock() : local_clock();
 	sample->id = event->id;
@@ -161,28 +168,35 @@ static noinline void wake(struct pmr_event *event, struct pmr_ring *ring)
 	irq_work_queue(&event->wake);
 }
 
-static noinline void put_lost(struct pmr_ring_write *write, const struct pmr_event *event,
-		     const struct pmr_sample *sample)
+/*
+ * Out of line and given values only: the sample that is about to be written
+ * stays in registers. The record has the sample's time, or the two would be
+ * out of order.
+ */
+static noinline void *put_lost(struct lost_record *record, const struct pmr_event *event,
+			       u64 lost, u64 time)
 {
-	struct lost_record *record = write->pos;
+	struct pmr_sample sample;
 
 	record->header = (struct perf_event_header) {
 		.type = PERF_RECORD_LOST,
 		.size = event->plan.lost_size,
 	};
 	record->id = event->id;
-	record->lost = write->lost;
-	write->pos += sizeof(*record);
-	if (event->plan.id_size)
-		write->pos = pmr_sample_write_id(write->pos, event->plan.sample_type, sample);
+	record->lost = lost;
+	if (!event->plan.id_size)
+		return record + 1;
+	fill_common(&sample, event);
+	sample.time = time;
+	return pmr_sample_write_id((u64 *)(record + 1), event->plan.sample_type, &sample);
 }
 
-static __always_inline bool begin(struct pmr_ring_write *write, struct pmr_event *event, struct pmr_ring *ring,
-		  u32 size, const struct pmr_sample *sample)
+static __always_inline bool begin(struct pmr_ring_write *write, struct pmr_event *event,
+				  struct pmr_ring *ring, u32 size, u64 time)
 {
 	if (likely(pmr_ring_begin(write, ring, size, event->plan.lost_size))) {
 		if (unlikely(write->lost_size))
-			put_lost(write, event, sample);
+			write->pos = put_lost(write->pos, event, write->lost, time);
 		return true;
 	}
 	if (ring->size)
@@ -212,7 +226,7 @@ void pmr_sample_output(struct pmr_event *event, struct pt_regs *regs)
 	sample.ip = user || !event->plan.hide_kernel ? regs->ip : 0;
 	sample.period = event->hw.last_period;
 
-	if (!begin(&write, event, ring, event->plan.sample_size, &sample)) {
+	if (!begin(&write, event, ring, event->plan.sample_size, sample.time)) {
 		if (ring->size)
 			WRITE_ONCE(event->lost, event->lost + 1);
 		return;
@@ -223,7 +237,7 @@ void pmr_sample_output(struct pmr_event *event, struct pt_regs *regs)
 		.misc = user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL,
 		.size = event->plan.sample_size,
 	};
-	pmr_sample_write((u64 *)(header + 1), event->plan.sample_type, &sample);
+	write_body((u64 *)(header + 1), event->plan.sample_type, &sample);
 	due = !event->attr.watermark && pmr_ring_count_sample(ring, event->attr.wakeup_events);
 	pmr_ring_end(&write);
 	__this_cpu_inc(pmr_cpu_stats.samples);
@@ -246,7 +260,7 @@ void pmr_throttle_output(struct pmr_event *event, bool throttle)
 	if (!ring)
 		return;
 	fill_common(&sample, event);
-	if (!begin(&write, event, ring, event->plan.throttle_size, &sample))
+	if (!begin(&write, event, ring, event->plan.throttle_size, sample.time))
 		return;
 	record = write.pos;
 	record->header = (struct perf_event_header) {

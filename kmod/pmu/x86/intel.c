@@ -10,7 +10,7 @@
  * event is switched by its own selector; so neither a context switch nor a PMI
  * pays for it. Counters therefore go on counting while a PMI is handled. For
  * those that count ring 0 this means a second overflow can come before the
- * handler ends, see pmr_intel_handle_pmi().
+ * handler ends, see serve().
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
@@ -223,11 +223,7 @@ static noinline bool is_late_pmi(struct pmr_counters *counters)
 	return true;
 }
 
-/**
- * pmr_intel_handle_pmi() - serve the counters that overflowed
- * @counters: table of this CPU
- * @regs: where the NMI interrupted
- *
+/*
  * The order is: status, acknowledge, unmask the LVT entry, reload, sample.
  * A counter that was acknowledged has just wrapped and cannot overflow again
  * before it is reloaded, so unmasking before the reload leaves it no moment in
@@ -236,11 +232,8 @@ static noinline bool is_late_pmi(struct pmr_counters *counters)
  * ring 0; only then a second look at the status is paid for. What overflows
  * later finds the entry unmasked and raises an NMI of its own. So there is
  * nothing to loop for.
- *
- * Return: the number of counters served, as perf counts them: more than one
- * tells the NMI core that the next NMI may find nothing to do.
  */
-int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs)
+static __always_inline int serve(struct pmr_counters *counters, struct pt_regs *regs)
 {
 	u64 status = read_and_acknowledge(counters);
 	int served = 0;
@@ -266,9 +259,37 @@ int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs)
 	return served;
 }
 
+/**
+ * pmr_intel_handle_pmi() - serve the counters that overflowed
+ * @counters: table of this CPU
+ * @regs: where the NMI interrupted
+ *
+ * Return: the number of counters served, as perf counts them: more than one
+ * tells the NMI core that the next NMI may find nothing to do.
+ */
+int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs)
+{
+	return serve(counters, regs);
+}
+
+static int handle_nmi(unsigned int type, struct pt_regs *regs)
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	int served;
+
+	/* A counter that is stopped for good may leave one PMI behind. */
+	if (unlikely(!READ_ONCE(counters->ready)) && !counters->late_until)
+		return 0;
+	served = serve(counters, regs);
+	if (served)
+		__this_cpu_inc(pmr_cpu_stats.nmis);
+	return served;
+}
+
 struct pmr_intel pmr_intel = {
 	.pmu = {
 		.name = "Intel",
+		.handle_nmi = handle_nmi,
 		.init_event = pmr_intel_init_event,
 		.reserve = pmr_intel_reserve,
 		.release = pmr_intel_release,

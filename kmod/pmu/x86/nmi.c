@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the NMI handler: is this NMI ours at all? Runs in NMI context, takes no
- * locks. Registered from load to unload.
+ * Owns our place among the kernel's NMI handlers, from load to unload. Task
+ * context; no locks. The handlers themselves belong to the drivers: only they
+ * know whether an NMI is theirs.
  */
-#include <linux/smp.h>
 #include <asm/nmi.h>
 
-#include "pmu/x86/counters.h"
-#include "pmu/x86/intel.h"
 #include "pmu/x86/nmi.h"
 
-static int handle_nmi(unsigned int type, struct pt_regs *regs)
-{
-	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
-	int served;
-
-	/* A counter that is stopped for good may leave one PMI behind. */
-	if (!READ_ONCE(counters->ready) && !counters->late_until)
-		return NMI_DONE;
-	served = pmr_intel_handle_pmi(counters, regs);
-	if (served)
-		__this_cpu_inc(pmr_cpu_stats.nmis);
-	return served;
-}
+static struct nmiaction action = { .name = "pmuring" };
 
 /**
  * pmr_nmi_register() - take part in the handling of NMIs
+ * @handler: called for every NMI of the CPU; returns how many causes it served,
+ *	0 if the NMI is not ours
  *
- * Task context. Return: 0 or an error of register_nmi_handler().
+ * Task context. Return: 0 or an error of __register_nmi_handler().
  */
-int pmr_nmi_register(void)
+int pmr_nmi_register(pmr_nmi_fn handler)
 {
-	return register_nmi_handler(NMI_LOCAL, handle_nmi, 0, "pmuring");
+	INIT_LIST_HEAD(&action.list);
+	action.handler = handler;
+	return __register_nmi_handler(NMI_LOCAL, &action);
 }
 
 /**
@@ -41,5 +31,5 @@ int pmr_nmi_register(void)
  */
 void pmr_nmi_unregister(void)
 {
-	unregister_nmi_handler(NMI_LOCAL, "pmuring");
+	unregister_nmi_handler(NMI_LOCAL, action.name);
 }
