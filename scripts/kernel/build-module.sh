@@ -39,5 +39,9 @@ stage() {
 
 [ -f "$KDIR/Makefile" ] ||
 	die "no kernel headers for $KVER in $KDIR: see scripts/kernel/headers.sh"
+# Two builds in one directory would tear each other's files.
+mkdir -p "$STAGE"
+exec 9> "$STAGE/.lock"
+flock 9
 stage
 make -C "$KDIR" M="$STAGE" --no-print-directory -j"$JOBS" "$@" modules
