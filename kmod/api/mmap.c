@@ -10,6 +10,7 @@
  * user page would make the first reads slow. Only the user page is inserted
  * writable: user space cannot touch records.
  */
+#include <linux/bits.h>
 #include <linux/err.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -20,7 +21,7 @@
 #include "compat.h"
 
 /* perf's limit: more page pointers than that fit no contiguous allocation. */
-#define MAX_DATA_PAGES	(1UL << 19)
+#define MAX_DATA_PAGES	BIT(19)
 
 static struct pmr_ring *ring_of(struct pmr_event *event)
 {

@@ -66,7 +66,6 @@ void pmr_event_update_times(struct pmr_event *event, u64 now)
 		event->running += passed;
 }
 
-
 static bool wants_counter(const struct pmr_event *event, int cpu)
 {
 	return event->state == PMR_STATE_INACTIVE && (event->cpu < 0 || event->cpu == cpu);

@@ -106,7 +106,7 @@ struct pmr_event {
 	struct perf_event_attr attr;
 	struct pid_namespace *pid_ns;
 	wait_queue_head_t waitq;
-	struct mutex mmap_mutex;
+	struct mutex mmap_mutex;	/* protects ring, mappings and charge */
 	unsigned int mappings;
 	struct pmr_mlock *charge;
 	struct rcu_head rcu;

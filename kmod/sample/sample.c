@@ -129,16 +129,14 @@ u64 *pmr_sample_write_id(u64 *pos, u64 sample_type, const struct pmr_sample *sam
  * -1 for a task that has no pid any more on its way out, as perf shows it; 0
  * for one that the opener's namespace does not see.
  */
-static __always_inline u32 pid_of(const struct pmr_event *event, struct task_struct *task, enum pid_type type)
+static __always_inline u32 pid_of(const struct pmr_event *event, struct task_struct *task,
+				  enum pid_type type)
 {
-	pid_t nr;
-
 	if (unlikely(!pid_alive(task)))
 		return is_idle_task(task) ? 0 : -1;
 	if (likely(event->plan.init_pid_ns))
 		return type == PIDTYPE_TGID ? task->tgid : task->pid;
-	nr = __task_pid_nr_ns(task, type, event->pid_ns);
-	return nr;
+	return __task_pid_nr_ns(task, type, event->pid_ns);
 }
 
 /*
