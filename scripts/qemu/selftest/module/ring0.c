@@ -2,7 +2,8 @@
 /*
  * ring0: checks of the PMU model that need ring 0: the instruction at which an
  * interrupt arrives, LVTPC, freezing, late interrupts. Prints TAP lines without
- * numbers behind "ring0: " at load. The parameters repeat what the model was told. Tests run with interrupts off; only the NMI handler interferes.
+ * numbers behind "ring0: " when it loads. The parameters repeat what the model
+ * was told. Tests run with interrupts off; only the NMI handler interferes.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -110,12 +111,13 @@ static int handler(unsigned int cmd, struct pt_regs *regs)
 }
 
 /* Start, 200 NOPs, stop; BODY follows. 1: and 2: are behind the two WRMSRs. */
-#define RUN(body)							\
+#define RUN(body) do {							\
 	asm volatile("lea 1f(%%rip), %0\n\tlea 2f(%%rip), %1\n\twrmsr\n1:\n\t" \
 		     ".fill 200, 1, 0x90\n\t"				\
 		     "xor %%eax, %%eax\n\txor %%edx, %%edx\n\twrmsr\n2:\n\t" body \
 		     : "=&r"(from), "=&r"(to), "+a"(low), "+d"(high)	\
-		     : "c"(pmu.control) : "memory")
+		     : "c"(pmu.control) : "memory");			\
+} while (0)
 
 /* run() goes on for 1000 NOPs, so that a late NMI has an address to hit */
 static noinline unsigned long run(u64 on, unsigned long *stop)
@@ -344,7 +346,8 @@ static void find_intel(void)
 static void find_amd(void)
 {
 	version = cpuid_eax(0x80000000) >= 0x80000022 && (cpuid_eax(0x80000022) & 1) ? 2 : 1;
-	pmu.select = pmu.control = MSR_F15H_PERF_CTL;
+	pmu.select = MSR_F15H_PERF_CTL;
+	pmu.control = pmu.select;
 	pmu.counter = MSR_F15H_PERF_CTR;
 	pmu.stride = 2;
 	if (version < 2)
