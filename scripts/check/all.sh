@@ -105,6 +105,8 @@ main() {
 	start unit "$here/unit.sh"
 	start e2e-nopmu-amd "$here/e2e.sh" nopmu-amd 6.12 --cpu amd
 	start e2e-nopmu "$here/e2e.sh" nopmu 6.1 --no-icount
+	# PMIs that arrive after their counter was stopped
+	start e2e-late "$here/e2e.sh" late 6.12 --cpu-flags pmu-skid=200,pmu-late=3000
 	start checkpatch "$here/checkpatch.sh"
 	settle
 

@@ -8,7 +8,8 @@
 # 6.1 and 6.12 are stock Debian kernels, base and debug the test kernels.
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
-# PMU that pmuring knows; any other name all the others. The module is that of
+# PMU that pmuring knows; `late` those whose right answer does not depend on where a
+# PMI arrives; any other name all but nopmu's. The module is that of
 # module.sh (kunit.sh for a test kernel), the programs are those of `make tools`;
 # on 6.1 the tool is the one built with sanitizers.
 
@@ -61,6 +62,9 @@ chosen() {
 		case $NAME:$name in
 		e2e-nopmu*:nopmu*) echo "$test" ;;
 		e2e-nopmu*) ;;
+		e2e-late:task_* | e2e-late:race_* | e2e-late:hotplug_* | e2e-late:lost_* | \
+			e2e-late:poll_*) echo "$test" ;;
+		e2e-late:*) ;;
 		*:nopmu*) ;;
 		*) echo "$test" ;;
 		esac
