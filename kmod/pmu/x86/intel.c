@@ -313,6 +313,9 @@ const struct pmr_pmu *pmr_intel_probe(void)
 
 	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || boot_cpu_data.cpuid_level < 0xa)
 		return NULL;
+	/* Two kinds of core with different counters: one description fits neither. */
+	if (boot_cpu_has(X86_FEATURE_HYBRID_CPU))
+		return NULL;
 	cpuid_count(0xa, 0, &cpuid.eax, &cpuid.ebx, &cpuid.ecx, &cpuid.edx);
 	if (boot_cpu_has(X86_FEATURE_PDCM))
 		cpuid.capabilities = pmr_rdmsr(MSR_IA32_PERF_CAPABILITIES);
