@@ -3,7 +3,8 @@
  * Owns the choice of the PMU driver and the question whether pmuring holds the
  * PMU: from the first hardware event that is opened to the last one closed.
  *
- * get, put, holder: task context, take cpus_read_lock() and then users_lock.
+ * get, put: task context, take cpus_read_lock() and then users_lock. holder:
+ * task context, takes users_lock.
  * cpu_online, cpu_offline: on that CPU, from the hotplug callbacks, which hold
  * the hotplug lock for writing, so that @users cannot change meanwhile.
  */
@@ -95,6 +96,9 @@ void pmr_pmu_put(void)
 
 /**
  * pmr_pmu_holder() - who holds the counters now
+ *
+ * Nothing tells without taking: while it looks, somebody else's attempt to
+ * reserve a counter would fail.
  *
  * Return: enum pmuring_holder.
  */
