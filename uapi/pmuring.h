@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * The door of pmuring: the two requests that /dev/pmuring answers. An event
+ * The door of pmuring: the four requests that /dev/pmuring answers. An event
  * that was opened through it speaks perf's own ABI: attributes, event ioctls,
  * read formats, the mmap page and all record layouts are those of
  * <linux/perf_event.h>.
@@ -142,5 +142,21 @@ struct pmuring_info {
  * every size of the struct, so that old clients and new modules meet.
  */
 #define PMURING_IOC_INFO	_IOC(_IOC_READ | _IOC_WRITE, PMURING_IOC_MAGIC, 2, 0)
+
+/**
+ * PMURING_IOC_TASK_ENABLE - enable all events that the calling task opened
+ *
+ * As prctl(PR_TASK_PERF_EVENTS_ENABLE), for the events of pmuring: those that
+ * this task opened, whatever task or CPU they count and through whichever file
+ * of the device. Takes no argument, returns 0.
+ */
+#define PMURING_IOC_TASK_ENABLE		_IO(PMURING_IOC_MAGIC, 3)
+
+/**
+ * PMURING_IOC_TASK_DISABLE - disable all events that the calling task opened
+ *
+ * As prctl(PR_TASK_PERF_EVENTS_DISABLE); see PMURING_IOC_TASK_ENABLE.
+ */
+#define PMURING_IOC_TASK_DISABLE	_IO(PMURING_IOC_MAGIC, 4)
 
 #endif /* _UAPI_PMURING_H */
