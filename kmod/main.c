@@ -27,7 +27,7 @@ static int __init pmuring_init(void)
 	err = pmr_hotplug_init();
 	if (err)
 		goto exit_pmu;
-	err = pmr_sched_hooks_init();
+	err = pmr_hooks_init();
 	if (err)
 		goto exit_hotplug;
 	err = pmr_device_init();
@@ -48,7 +48,7 @@ exit_ring:
 static void __exit pmuring_exit(void)
 {
 	pmr_device_exit();
-	pmr_sched_hooks_exit();
+	pmr_hooks_exit();
 	pmr_hotplug_exit();
 	pmr_pmu_exit();
 	pmr_throttle_exit();

@@ -1,30 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the scheduler's tracepoints: sched_switch and sched_process_exit, which
- * are registered while a task event is open and at no other time.
+ * Owns the scheduler's tracepoints: a switch, the fork, the exec and the exit
+ * of a task, which are registered while an event needs to know of tasks, and
+ * at no other time.
  *
- * get and put: task context, take hooks_lock. The probes: sched_switch runs on
- * the switching CPU with interrupts off and the runqueue lock held, current is
- * still the previous task; sched_process_exit runs in the exiting task, after
- * its mm is gone.
+ * The probes run with preemption off. on_switch(): on the switching CPU,
+ * interrupts off, the runqueue lock held, current is still the previous task.
+ * on_fork(): the forking task; the child is complete and has not run.
+ * on_rename(): the task whose name is set, its alloc_lock held. on_exit(): the
+ * exiting task, after its mm is gone. get and put: task context, may sleep.
  */
 #include <linux/kernel.h>
-#include <linux/mutex.h>
 #include <linux/sched.h>
-#include <linux/string.h>
-#include <linux/tracepoint.h>
 
 #include "core/context.h"
 #include "hooks/hooks.h"
-
-/* Protects users, and with it whether the probes are registered. */
-static DEFINE_MUTEX(hooks_lock);
-static unsigned int users;
+#include "hooks/tracepoint.h"
 
 static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
 {
-	pmr_task_switch(next);
+	pmr_software_caller(_RET_IP_, (unsigned long)__builtin_frame_address(0));
+	pmr_task_switch(prev, next, preempt);
+	if (unlikely(pmr_migrate_on()) && pmr_migrate_arrived(next))
+		pmr_software_migration();
+}
+
+static void on_fork(void *data, struct task_struct *child, unsigned long clone_flags)
+{
+	pmr_task_fork(child, clone_flags);
+}
+
+/*
+ * The new name is set when the old program is gone for good and the new one
+ * not mapped yet; the tracepoint sched_process_exec comes after that.
+ */
+static void on_rename(void *data, struct task_struct *task, const char *name)
+{
+	if (task == current && task->in_execve)
+		pmr_task_exec(task);
 }
 
 static void on_exit(void *data, struct task_struct *task)
@@ -32,80 +46,44 @@ static void on_exit(void *data, struct task_struct *task)
 	pmr_task_exit(task);
 }
 
-/**
- * struct hook - a tracepoint and what it calls
- * @name: name of the tracepoint, which is not exported but can be found
- * @probe: function
- * @tracepoint: found at load
- */
-struct hook {
-	const char *name;
-	void *probe;
-	struct tracepoint *tracepoint;
-};
-
-static struct hook hooks[] = {
+static struct pmr_tracepoint points[] = {
 	{ .name = "sched_switch", .probe = on_switch },
+	{ .name = "task_newtask", .probe = on_fork },
+	{ .name = "task_rename", .probe = on_rename },
 	{ .name = "sched_process_exit", .probe = on_exit },
 };
 
-static void remember(struct tracepoint *tracepoint, void *unused)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (!strcmp(tracepoint->name, hooks[i].name))
-			hooks[i].tracepoint = tracepoint;
-}
-
-static void unregister_first(unsigned int number)
-{
-	while (number--)
-		tracepoint_probe_unregister(hooks[number].tracepoint, hooks[number].probe, NULL);
-}
-
-static int register_all(void)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
-		err = tracepoint_probe_register(hooks[i].tracepoint, hooks[i].probe, NULL);
-		if (err) {
-			unregister_first(i);
-			return err;
-		}
-	}
-	return 0;
-}
+static struct pmr_tracepoint_set sched = {
+	.points = points,
+	.number = ARRAY_SIZE(points),
+};
 
 /**
- * pmr_sched_hooks_get() - see context switches for one more task event
+ * pmr_sched_find() - find the tracepoints at load
  *
- * Return: 0 or an error of tracepoint_probe_register().
+ * Return: 0, or -ENOENT on a kernel that lacks one.
  */
-int pmr_sched_hooks_get(void)
+int pmr_sched_find(void)
 {
-	int err = 0;
-
-	mutex_lock(&hooks_lock);
-	if (!users)
-		err = register_all();
-	if (!err)
-		users++;
-	mutex_unlock(&hooks_lock);
-	return err;
+	return pmr_tracepoints_find(&sched);
 }
 
 /**
- * pmr_sched_hooks_put() - one task event less
+ * pmr_sched_get() - see what tasks do, for one more event
+ *
+ * Return: 0 or an error of pmr_tracepoints_get().
  */
-void pmr_sched_hooks_put(void)
+int pmr_sched_get(void)
 {
-	mutex_lock(&hooks_lock);
-	if (!--users)
-		unregister_first(ARRAY_SIZE(hooks));
-	mutex_unlock(&hooks_lock);
+	return pmr_tracepoints_get(&sched);
+}
+
+/**
+ * pmr_sched_put() - one event less
+ */
+void pmr_sched_put(void)
+{
+	pmr_tracepoints_put(&sched);
 }
 
 /**
@@ -113,29 +91,5 @@ void pmr_sched_hooks_put(void)
  */
 bool pmr_sched_hooks_on(void)
 {
-	return READ_ONCE(users);
-}
-
-/**
- * pmr_sched_hooks_init() - find the tracepoints
- *
- * Return: 0, or -ENOENT on a kernel that lacks one.
- */
-int pmr_sched_hooks_init(void)
-{
-	unsigned int i;
-
-	for_each_kernel_tracepoint(remember, NULL);
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (!hooks[i].tracepoint)
-			return -ENOENT;
-	return 0;
-}
-
-/**
- * pmr_sched_hooks_exit() - wait until no CPU runs a probe any more
- */
-void pmr_sched_hooks_exit(void)
-{
-	tracepoint_synchronize_unregister();
+	return pmr_tracepoints_on(&sched);
 }
