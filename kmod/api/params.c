@@ -8,7 +8,7 @@
 #include <linux/moduleparam.h>
 
 #include "api/api.h"
-#include "sample/sample.h"
+#include "sample/throttle.h"
 
 /* The defaults are those of Linux (Documentation/admin-guide/sysctl/kernel.rst). */
 struct pmr_knobs pmr_knobs = {
@@ -43,3 +43,21 @@ static const struct kernel_param_ops rate_ops = { .set = set_rate, .get = get_ra
 
 module_param_cb(max_sample_rate, &rate_ops, NULL, 0644);
 MODULE_PARM_DESC(max_sample_rate, "samples per second beyond which an event is throttled (default 100000)");
+
+static int set_percent(const char *value, const struct kernel_param *param)
+{
+	u32 percent;
+	int err = kstrtou32(value, 0, &percent);
+
+	return err ?: pmr_throttle_set_percent(percent);
+}
+
+static int get_percent(char *buffer, const struct kernel_param *param)
+{
+	return scnprintf(buffer, PAGE_SIZE, "%u\n", pmr_throttle_percent());
+}
+
+static const struct kernel_param_ops percent_ops = { .set = set_percent, .get = get_percent };
+
+module_param_cb(cpu_time_max_percent, &percent_ops, NULL, 0644);
+MODULE_PARM_DESC(cpu_time_max_percent, "percent of a CPU's time beyond which the event that samples most is throttled, 0 and 100 for no limit (default 25)");

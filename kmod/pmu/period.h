@@ -73,14 +73,18 @@ static inline void pmr_period_fold(struct pmr_hw *hw, u64 raw, u64 mask)
  */
 static inline bool pmr_period_renew(struct pmr_hw *hw)
 {
-	u64 ended = hw->period;
+	u64 ended = hw->period, more = 0;
 
 	if (hw->period_left > 0)
 		return false;
+	if (unlikely(hw->next_period)) {
+		hw->period = hw->next_period;
+		hw->next_period = 0;
+	}
 	if (unlikely(hw->period_left <= -(s64)hw->period))
-		ended += div64_u64(-hw->period_left, hw->period) * hw->period;
-	hw->period_left += ended;
-	hw->last_period = ended;
+		more = div64_u64(-hw->period_left, hw->period) * hw->period;
+	hw->period_left += hw->period + more;
+	hw->last_period = ended + more;
 	return true;
 }
 
@@ -92,8 +96,23 @@ static inline bool pmr_period_renew(struct pmr_hw *hw)
 static inline void pmr_period_set(struct pmr_hw *hw, u64 period)
 {
 	hw->period = period;
+	hw->next_period = 0;
 	hw->period_left = period;
 	hw->last_period = period;
+}
+
+/**
+ * pmr_period_cut() - let the running period end after so many more events
+ * @hw: sampling event that is not running, folded
+ * @left: 1 to 2^63 - 1; also the length of the periods that follow
+ *
+ * The sample at its end stands for all that was counted since the last one.
+ */
+static inline void pmr_period_cut(struct pmr_hw *hw, u64 left)
+{
+	hw->period += left - hw->period_left;
+	hw->next_period = left;
+	hw->period_left = left;
 }
 
 #endif /* PMR_PERIOD_H */

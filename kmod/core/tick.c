@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the tick: a timer of each CPU that ends throttlings and steers the
+ * periods of events in frequency mode. It runs only while there is such an
+ * event on the CPU.
+ *
+ * pmr_tick_start(), _cpu_offline(): on the CPU concerned, interrupts off; also
+ * from sched_switch: the runqueue's lock is outside of a timer base's. The timer:
+ * hard IRQ; takes the locks of the contexts that are in here, one at a time.
+ * init, exit: task context.
+ */
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+
+#include "compat.h"
+#include "core/context.h"
+#include "core/tick.h"
+#include "sample/freq.h"
+#include "sample/throttle.h"
+
+/**
+ * struct tick - one CPU's tick; its own, interrupts off
+ * @timer: comes every TICK_NSEC
+ * @armed: it is on its way
+ */
+struct tick {
+	struct hrtimer timer;
+	bool armed;
+};
+
+static DEFINE_PER_CPU(struct tick, tick);
+
+/**
+ * pmr_tick_start() - an event of this CPU needs the tick
+ */
+void pmr_tick_start(void)
+{
+	struct tick *here = this_cpu_ptr(&tick);
+
+	if (here->armed)
+		return;
+	here->armed = true;
+	hrtimer_start(&here->timer, ns_to_ktime(TICK_NSEC), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* Locked, as pmr_contexts_here() has it. */
+static void visit(struct pmr_event *event, void *arg)
+{
+	u64 period = event->hw.period;
+	bool restart = event->hw.throttled;
+	bool *again = arg;
+
+	if (event->state != PMR_STATE_ACTIVE || test_bit(PMR_PENDING_DISABLE, &event->pending))
+		return;
+	if (unlikely(pmr_freq_steers(event))) {
+		*again = true;
+		restart |= pmr_freq_tick(event, local_clock());
+		period = pmr_freq_period(event);
+	}
+	if (restart)
+		pmr_event_restart(event, period);
+}
+
+static enum hrtimer_restart do_tick(struct hrtimer *timer)
+{
+	struct tick *here = container_of(timer, struct tick, timer);
+	bool again = false;
+
+	/* One that a CPU left behind on its way down is of no use. */
+	if (unlikely(here != this_cpu_ptr(&tick)))
+		return HRTIMER_NORESTART;
+	pmr_contexts_here(visit, &again);
+	if (!again) {
+		here->armed = false;
+		return HRTIMER_NORESTART;
+	}
+	hrtimer_forward_now(timer, ns_to_ktime(TICK_NSEC));
+	return HRTIMER_RESTART;
+}
+
+/**
+ * pmr_tick_cpu_offline() - this CPU goes down, its contexts are out
+ */
+void pmr_tick_cpu_offline(void)
+{
+	hrtimer_cancel(this_cpu_ptr(&tick.timer));
+	this_cpu_write(tick.armed, false);
+}
+
+/**
+ * pmr_tick_init() - make each CPU's tick
+ */
+void pmr_tick_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		pmr_hrtimer_setup(&per_cpu_ptr(&tick, cpu)->timer, do_tick);
+	pmr_throttle_init(pmr_tick_start);
+}
+
+/**
+ * pmr_tick_exit() - stop the ticks, when no event is left
+ */
+void pmr_tick_exit(void)
+{
+	int cpu;
+
+	pmr_throttle_exit();
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(&tick, cpu)->timer);
+}
