@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "core/context.h"
+#include "core/tick.h"
 #include "hooks/hooks.h"
 #include "ring/ring.h"
 #include "sample/sample.h"
@@ -19,7 +20,7 @@ static int __init pmuring_init(void)
 	err = pmr_ring_init();
 	if (err)
 		return err;
-	pmr_throttle_init();
+	pmr_tick_init();
 	err = pmr_pmu_init(pmr_event_overflow);
 	if (err)
 		goto exit_ring;
@@ -51,7 +52,7 @@ static void __exit pmuring_exit(void)
 	pmr_hooks_exit();
 	pmr_hotplug_exit();
 	pmr_pmu_exit();
-	pmr_throttle_exit();
+	pmr_tick_exit();
 	pmr_ring_exit();
 }
 
