@@ -7,7 +7,9 @@
 #ifndef PMR_COMPAT_H
 #define PMR_COMPAT_H
 
+#include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/version.h>
 #include <asm/apic.h>
@@ -55,6 +57,75 @@ static inline void pmr_hrtimer_setup(struct hrtimer *timer,
 {
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	timer->function = fn;
+}
+
+/**
+ * pmr_is_user_task() - does a task have a user space to return to?
+ * @task: task
+ *
+ * Workers that the kernel runs for a process got a flag of their own in 6.4;
+ * those of io_uring have had theirs before.
+ */
+static inline bool pmr_is_user_task(const struct task_struct *task)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	return task->mm && !(task->flags & (PF_KTHREAD | PF_USER_WORKER));
+#else
+	return task->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER));
+#endif
+}
+
+/**
+ * pmr_task_is_runnable() - is a task that is switched out only interrupted?
+ * @task: previous task of a sched_switch
+ *
+ * Since 6.12 a task that sleeps may stay on the queue for a while.
+ */
+static inline bool pmr_task_is_runnable(struct task_struct *task)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	return task_is_runnable(task);
+#else
+	return task->on_rq;
+#endif
+}
+
+/*
+ * The file that user space has mapped, where a file system that is stacked on
+ * another maps a file of that one (6.8).
+ */
+static inline const struct path *pmr_user_path(struct file *file)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	return file_user_path(file);
+#else
+	return &file->f_path;
+#endif
+}
+
+static inline const struct inode *pmr_user_inode(struct file *file)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	return file_user_inode(file);
+#else
+	return file_inode(file);
+#endif
+}
+
+/* What perf calls "[heap]"; its rule became that of /proc/PID/maps in 6.6. */
+static inline bool pmr_vma_is_heap(const struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return vma_is_initial_heap(vma);
+#else
+	return vma->vm_start <= vma->vm_mm->start_brk && vma->vm_end >= vma->vm_mm->brk;
+#endif
+}
+
+/* What perf calls "[stack]": the main thread's. */
+static inline bool pmr_vma_is_stack(const struct vm_area_struct *vma)
+{
+	return vma->vm_start <= vma->vm_mm->start_stack && vma->vm_end >= vma->vm_mm->start_stack;
 }
 
 #endif /* PMR_COMPAT_H */

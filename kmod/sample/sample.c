@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the layout of records and their way into the ring.
+ * Owns samples: their layout, and their way into the ring.
  *
- * pmr_sample_plan(): task context, at open. The rest: NMI, or a hard IRQ or
- * sched_switch for THROTTLE and UNTHROTTLE; no locks, no allocation, bounded.
+ * pmr_sample_plan(): task context, at open. The rest: on the event's CPU, NMI or
+ * interrupts off; no locks, no allocation, bounded.
  *
  * What a record of an event consists of is decided at open (struct pmr_plan),
- * so a sample is one reservation and stores straight into the ring.
+ * so a sample is one reservation and stores straight into the ring. A sample
+ * with one of the rarer fields takes a separate path, so that the others need
+ * not ask for each of those.
  */
-#include <linux/sched.h>
-#include <linux/sched/clock.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
-#include "sample/sample.h"
-
-struct lost_record {
-	struct perf_event_header header;
-	u64 id;
-	u64 lost;
-};
-
-struct throttle_record {
-	struct perf_event_header header;
-	u64 time;
-	u64 id;
-	u64 stream_id;
-};
+#include "sample/record.h"
 
 static u64 (*clock_of(const struct perf_event_attr *attr))(void)
 {
@@ -38,13 +25,17 @@ static u64 (*clock_of(const struct perf_event_attr *attr))(void)
 #define ID_TYPES (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | \
 		  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
+/* Fields whose size is known only when the sample is taken. */
+#define VARIABLE_TYPES (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)
+
 /**
  * pmr_sample_plan() - decide what the records of an event consist of
  * @plan: filled in, but for hide_kernel
  * @attr: checked attr
  * @pid_ns: namespace whose pids the records carry
  *
- * All fields of this floor are 8 bytes wide (perf_event.h, PERF_RECORD_SAMPLE).
+ * All fixed fields are 8 bytes wide (perf_event.h, PERF_RECORD_SAMPLE; RAW
+ * without data is its size and four bytes of padding).
  */
 void pmr_sample_plan(struct pmr_plan *plan, const struct perf_event_attr *attr,
 		     struct pid_namespace *pid_ns)
@@ -52,43 +43,64 @@ void pmr_sample_plan(struct pmr_plan *plan, const struct perf_event_attr *attr,
 	u64 types = attr->sample_type & PMR_SAMPLE_TYPES;
 
 	plan->sample_type = types;
-	plan->sample_size = sizeof(struct perf_event_header) + 8 * hweight64(types);
+	plan->sample_size = sizeof(struct perf_event_header) +
+			    8 * hweight64(types & ~(u64)VARIABLE_TYPES);
 	plan->id_size = attr->sample_id_all ? 8 * hweight64(types & ID_TYPES) : 0;
-	plan->lost_size = sizeof(struct lost_record) + plan->id_size;
-	plan->throttle_size = sizeof(struct throttle_record) + plan->id_size;
+	plan->lost_size = sizeof(struct perf_event_header) + 2 * sizeof(u64) + plan->id_size;
+	plan->throttle_size = sizeof(struct perf_event_header) + 3 * sizeof(u64) + plan->id_size;
+	plan->variable = types & ~(u64)PMR_SAMPLE_COMMON;
 	plan->init_pid_ns = pid_ns == &init_pid_ns;
 	plan->clock = clock_of(attr);
 }
 
-static u64 two_words(u32 first, u32 second)
-{
-	return first | (u64)second << 32;
-}
-
 /* Inline, so that the values of a sample need not go through memory. */
-static __always_inline u64 *write_body(u64 *pos, u64 sample_type, const struct pmr_sample *sample)
+static __always_inline u64 *write_up_to_time(u64 *pos, u64 sample_type,
+					     const struct pmr_sample *sample)
 {
 	if (sample_type & PERF_SAMPLE_IDENTIFIER)
 		*pos++ = sample->id;
 	if (sample_type & PERF_SAMPLE_IP)
 		*pos++ = sample->ip;
 	if (sample_type & PERF_SAMPLE_TID)
-		*pos++ = two_words(sample->pid, sample->tid);
+		*pos++ = pmr_two_words(sample->pid, sample->tid);
 	if (sample_type & PERF_SAMPLE_TIME)
 		*pos++ = sample->time;
+	return pos;
+}
+
+static __always_inline u64 *write_id_to_period(u64 *pos, u64 sample_type,
+					       const struct pmr_sample *sample)
+{
 	if (sample_type & PERF_SAMPLE_ID)
 		*pos++ = sample->id;
 	if (sample_type & PERF_SAMPLE_STREAM_ID)
-		*pos++ = sample->id;
+		*pos++ = sample->stream_id;
 	if (sample_type & PERF_SAMPLE_CPU)
-		*pos++ = two_words(sample->cpu, 0);
+		*pos++ = pmr_two_words(sample->cpu, 0);
 	if (sample_type & PERF_SAMPLE_PERIOD)
 		*pos++ = sample->period;
 	return pos;
 }
 
+/*
+ * Without a PMU that knows more, as perf fills them: no raw data, no weight, no
+ * source of the data, no transaction.
+ */
+static u64 *write_constants(u64 *pos, u64 sample_type)
+{
+	if (sample_type & PERF_SAMPLE_RAW)
+		*pos++ = pmr_two_words(sizeof(u32), 0);
+	if (sample_type & PERF_SAMPLE_WEIGHT_TYPE)
+		*pos++ = 0;
+	if (sample_type & PERF_SAMPLE_DATA_SRC)
+		*pos++ = PERF_MEM_NA;
+	if (sample_type & PERF_SAMPLE_TRANSACTION)
+		*pos++ = 0;
+	return pos;
+}
+
 /**
- * pmr_sample_write() - the body of a PERF_RECORD_SAMPLE
+ * pmr_sample_write() - the body of a PERF_RECORD_SAMPLE with any field
  * @pos: where it goes
  * @sample_type: its fields; those outside PMR_SAMPLE_TYPES are ignored
  * @sample: their values
@@ -97,111 +109,79 @@ static __always_inline u64 *write_body(u64 *pos, u64 sample_type, const struct p
  */
 u64 *pmr_sample_write(u64 *pos, u64 sample_type, const struct pmr_sample *sample)
 {
-	return write_body(pos, sample_type, sample);
-}
+	pos = write_up_to_time(pos, sample_type, sample);
+	if (sample_type & PERF_SAMPLE_ADDR)
+		*pos++ = sample->addr;
+	pos = write_id_to_period(pos, sample_type, sample);
+	if (sample_type & PERF_SAMPLE_READ)
+		pos = pmr_read_write(pos, sample->read);
+	if (sample_type & PERF_SAMPLE_CALLCHAIN) {
+		size_t words = 1 + sample->callchain->nr;
 
-/**
- * pmr_sample_write_id() - the sample_id trailer of other records
- * @pos: where it goes
- * @sample_type: its fields
- * @sample: their values
- *
- * Return: the end of the record.
- */
-u64 *pmr_sample_write_id(u64 *pos, u64 sample_type, const struct pmr_sample *sample)
-{
-	if (sample_type & PERF_SAMPLE_TID)
-		*pos++ = two_words(sample->pid, sample->tid);
-	if (sample_type & PERF_SAMPLE_TIME)
-		*pos++ = sample->time;
-	if (sample_type & PERF_SAMPLE_ID)
-		*pos++ = sample->id;
-	if (sample_type & PERF_SAMPLE_STREAM_ID)
-		*pos++ = sample->id;
-	if (sample_type & PERF_SAMPLE_CPU)
-		*pos++ = two_words(sample->cpu, 0);
-	if (sample_type & PERF_SAMPLE_IDENTIFIER)
-		*pos++ = sample->id;
-	return pos;
-}
-
-/*
- * -1 for a task that has no pid any more on its way out, as perf shows it; 0
- * for one that the opener's namespace does not see.
- */
-static __always_inline u32 pid_of(const struct pmr_event *event, struct task_struct *task,
-				  enum pid_type type)
-{
-	if (unlikely(!pid_alive(task)))
-		return is_idle_task(task) ? 0 : -1;
-	if (likely(event->plan.init_pid_ns))
-		return type == PIDTYPE_TGID ? task->tgid : task->pid;
-	return __task_pid_nr_ns(task, type, event->pid_ns);
-}
-
-/*
- * A task's events begin to count before the switch to its stack, while current
- * is still the previous task; the event knows better.
- */
-static __always_inline void fill_common(struct pmr_sample *sample, const struct pmr_event *event)
-{
-	u64 types = event->plan.sample_type;
-
-	if (types & PERF_SAMPLE_TID) {
-		struct task_struct *task = event->task ?: current;
-
-		sample->pid = pid_of(event, task, PIDTYPE_TGID);
-		sample->tid = pid_of(event, task, PIDTYPE_PID);
+		memcpy(pos, sample->callchain, words * sizeof(u64));
+		pos += words;
 	}
-	sample->time = 0;
-	if (types & PERF_SAMPLE_TIME)
-		sample->time = event->plan.clock ? event->plan.clock() : local_clock();
-	sample->id = event->id;
-	sample->cpu = smp_processor_id();
+	return write_constants(pos, sample_type);
 }
 
-static noinline void wake(struct pmr_event *event, struct pmr_ring *ring)
+static __always_inline u64 *put_header(void *pos, struct pt_regs *regs, u32 size)
 {
-	atomic_set(&ring->poll, 1);
-	irq_work_queue(&event->wake);
-}
+	struct perf_event_header *header = pos;
 
-/*
- * Out of line and given values only: the sample that is about to be written
- * stays in registers. The record has the sample's time, or the two would be
- * out of order.
- */
-static noinline void *put_lost(struct lost_record *record, const struct pmr_event *event,
-			       u64 lost, u64 time)
-{
-	struct pmr_sample sample;
-
-	record->header = (struct perf_event_header) {
-		.type = PERF_RECORD_LOST,
-		.size = event->plan.lost_size,
+	*header = (struct perf_event_header) {
+		.type = PERF_RECORD_SAMPLE,
+		.misc = user_mode(regs) ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL,
+		.size = size,
 	};
-	record->id = event->id;
-	record->lost = lost;
-	if (!event->plan.id_size)
-		return record + 1;
-	fill_common(&sample, event);
-	sample.time = time;
-	return pmr_sample_write_id((u64 *)(record + 1), event->plan.sample_type, &sample);
+	return (u64 *)(header + 1);
 }
 
-static __always_inline bool begin(struct pmr_ring_write *write, struct pmr_event *event,
-				  struct pmr_ring *ring, u32 size, u64 time)
+static __always_inline void fill_sample(struct pmr_sample *sample, const struct pmr_event *event,
+					const struct pmr_event *top, struct pt_regs *regs)
 {
-	if (likely(pmr_ring_begin(write, ring, size, event->plan.lost_size))) {
-		if (unlikely(write->lost_size))
-			write->pos = put_lost(write->pos, event, write->lost, time);
-		return true;
+	pmr_record_fill(sample, event, top, current);
+	sample->ip = user_mode(regs) || !top->plan.hide_kernel ? regs->ip : 0;
+	sample->period = event->hw.last_period;
+}
+
+static __always_inline void end(struct pmr_ring_write *write, struct pmr_event *top,
+				struct pmr_ring *ring)
+{
+	bool due = !top->attr.watermark && pmr_ring_count_sample(ring, top->attr.wakeup_events);
+
+	pmr_ring_end(write);
+	__this_cpu_inc(pmr_cpu_stats.samples);
+	if (unlikely(write->wake || due))
+		pmr_record_wake(top, ring);
+}
+
+/* A sample with any field. What varies in size is gathered first. */
+static noinline void output_any(struct pmr_event *event, struct pmr_event *top,
+				struct pmr_ring *ring, struct pt_regs *regs)
+{
+	const struct pmr_plan *plan = &top->plan;
+	u32 size = plan->sample_size;
+	struct pmr_ring_write write;
+	struct pmr_sample sample;
+	struct pmr_read read;
+
+	fill_sample(&sample, event, top, regs);
+	sample.addr = event->hw.pmu->software ? event->hw.addr : 0;
+	sample.callchain = NULL;
+	if (plan->sample_type & PERF_SAMPLE_READ) {
+		size += pmr_read_begin(&read, event);
+		sample.read = &read;
 	}
-	if (ring->size)
-		__this_cpu_inc(pmr_cpu_stats.lost);
-	if (write->wake)
-		wake(event, ring);
-	return false;
+	if (plan->sample_type & PERF_SAMPLE_CALLCHAIN) {
+		sample.callchain = pmr_callchain_begin(event, regs, size);
+		size += 8 * (1 + sample.callchain->nr);
+	}
+	if (pmr_record_reserve(&write, top, ring, size, sample.time)) {
+		pmr_sample_write(put_header(write.pos, regs, size), plan->sample_type, &sample);
+		end(&write, top, ring);
+	}
+	if (sample.callchain)
+		pmr_callchain_end(sample.callchain);
 }
 
 /**
@@ -211,66 +191,24 @@ static __always_inline bool begin(struct pmr_ring_write *write, struct pmr_event
  */
 void pmr_sample_output(struct pmr_event *event, struct pt_regs *regs)
 {
-	struct pmr_ring *ring = rcu_dereference_sched(event->ring);
-	struct perf_event_header *header;
+	struct pmr_event *top = event->top;
+	struct pmr_ring *ring = rcu_dereference_sched(top->ring);
 	struct pmr_ring_write write;
 	struct pmr_sample sample;
-	bool user = user_mode(regs);
-	bool due;
+	u64 *pos;
 
 	if (!ring)
 		return;
-	fill_common(&sample, event);
-	sample.ip = user || !event->plan.hide_kernel ? regs->ip : 0;
-	sample.period = event->hw.last_period;
-
-	if (!begin(&write, event, ring, event->plan.sample_size, sample.time)) {
-		if (ring->size)
-			WRITE_ONCE(event->lost, event->lost + 1);
+	if (unlikely(top->plan.variable)) {
+		output_any(event, top, ring, regs);
 		return;
 	}
-	header = write.pos;
-	*header = (struct perf_event_header) {
-		.type = PERF_RECORD_SAMPLE,
-		.misc = user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL,
-		.size = event->plan.sample_size,
-	};
-	write_body((u64 *)(header + 1), event->plan.sample_type, &sample);
-	due = !event->attr.watermark && pmr_ring_count_sample(ring, event->attr.wakeup_events);
-	pmr_ring_end(&write);
-	__this_cpu_inc(pmr_cpu_stats.samples);
-	if (unlikely(write.wake || due))
-		wake(event, ring);
+	fill_sample(&sample, event, top, regs);
+	if (!pmr_record_reserve(&write, top, ring, top->plan.sample_size, sample.time))
+		return;
+	pos = put_header(write.pos, regs, top->plan.sample_size);
+	pos = write_up_to_time(pos, top->plan.sample_type, &sample);
+	write_id_to_period(pos, top->plan.sample_type, &sample);
+	end(&write, top, ring);
 }
 
-/**
- * pmr_throttle_output() - write a PERF_RECORD_THROTTLE or UNTHROTTLE
- * @event: event that was throttled, or samples again
- * @throttle: which of the two
- */
-void pmr_throttle_output(struct pmr_event *event, bool throttle)
-{
-	struct pmr_ring *ring = rcu_dereference_sched(event->ring);
-	struct throttle_record *record;
-	struct pmr_ring_write write;
-	struct pmr_sample sample;
-
-	if (!ring)
-		return;
-	fill_common(&sample, event);
-	if (!begin(&write, event, ring, event->plan.throttle_size, sample.time))
-		return;
-	record = write.pos;
-	record->header = (struct perf_event_header) {
-		.type = throttle ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE,
-		.size = event->plan.throttle_size,
-	};
-	record->time = event->plan.sample_type & PERF_SAMPLE_TIME ? sample.time : local_clock();
-	record->id = event->id;
-	record->stream_id = event->id;
-	if (event->plan.id_size)
-		pmr_sample_write_id((u64 *)(record + 1), event->plan.sample_type, &sample);
-	pmr_ring_end(&write);
-	if (write.wake)
-		wake(event, ring);
-}
