@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events over exec and exit of their task.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parity.h"
+#include "workload.h"
+
+/* a child that becomes the fixed program once it may */
+struct runner {
+	pid_t pid;
+	int start;
+};
+
+static void runner_start(struct runner *runner)
+{
+	int pipes[2];
+	char byte;
+
+	if (pipe(pipes))
+		give_up("pipe: %s", error_name(-1));
+	runner->pid = fork();
+	if (!runner->pid) {
+		close(pipes[1]);
+		if (read(pipes[0], &byte, 1) < 0)
+			_exit(1);
+		fixed_program();
+	}
+	close(pipes[0]);
+	runner->start = pipes[1];
+	/* until it sleeps in read() */
+	usleep(20000);
+}
+
+static void runner_go(const struct runner *runner)
+{
+	close(runner->start);
+	waitpid(runner->pid, NULL, 0);
+}
+
+static int follow(const struct runner *runner, struct perf_event_attr attr, int cpu)
+{
+	attr.read_format = FORMAT_TIMES;
+	return must_open(&attr, runner->pid, cpu, -1);
+}
+
+static void say_count(const char *what, int fd)
+{
+	struct count count = {};
+
+	say("%s:%s=%llu", what, read_count(fd, &count) ? "value" : "no",
+	    (unsigned long long)count.value);
+	say("times=%s", !count.enabled ? "none" : count.enabled == count.running ? "equal" : "differ");
+}
+
+static void enable_on_exec(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd;
+
+	runner_start(&runner);
+	attr.enable_on_exec = 1;
+	fd = follow(&runner, attr, -1);
+	say_count("before", fd);
+	runner_go(&runner);
+	say_count("after", fd);
+	say_poll("poll", fd);
+}
+
+static void enable_on_exec_branches(void)
+{
+	struct perf_event_attr attr = branches();
+	struct runner runner;
+	int fd;
+
+	runner_start(&runner);
+	attr.enable_on_exec = 1;
+	fd = follow(&runner, attr, -1);
+	runner_go(&runner);
+	say_count("after", fd);
+}
+
+static void enable_on_exec_group(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd, sibling;
+
+	runner_start(&runner);
+	attr.enable_on_exec = 1;
+	fd = follow(&runner, attr, -1);
+	attr = branches();
+	attr.disabled = 0;
+	attr.read_format = FORMAT_TIMES;
+	sibling = must_open(&attr, runner.pid, -1, fd);
+	runner_go(&runner);
+	say_count("leader", fd);
+	say_count("sibling", sibling);
+}
+
+/* A sibling alone is not enabled by exec unless it says so. */
+static void sibling_alone(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd, sibling;
+
+	runner_start(&runner);
+	fd = follow(&runner, attr, -1);
+	attr.enable_on_exec = 1;
+	attr.read_format = FORMAT_TIMES;
+	sibling = must_open(&attr, runner.pid, -1, fd);
+	runner_go(&runner);
+	say_count("leader", fd);
+	say_count("sibling", sibling);
+}
+
+static void without(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd;
+
+	runner_start(&runner);
+	fd = follow(&runner, attr, -1);
+	runner_go(&runner);
+	say_count("after", fd);
+}
+
+static void survives(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	struct count count;
+	int fd;
+
+	runner_start(&runner);
+	attr.disabled = 0;
+	fd = follow(&runner, attr, -1);
+	runner_go(&runner);
+	read_count(fd, &count);
+	say("value=%s", count.value > 20000004 ? "more" : count.value ? "less" : "none");
+}
+
+static void enabled_and_on_exec(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd;
+
+	runner_start(&runner);
+	attr.enable_on_exec = 1;
+	attr.disabled = 0;
+	fd = follow(&runner, attr, -1);
+	runner_go(&runner);
+	say("more=%d", read_value(fd) > 0);
+}
+
+static void disabled_again(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd;
+
+	runner_start(&runner);
+	attr.enable_on_exec = 1;
+	fd = follow(&runner, attr, -1);
+	enable(fd);
+	disable(fd);
+	runner_go(&runner);
+	say_count("after", fd);
+}
+
+static void cpu_elsewhere(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd;
+
+	pin_to(0);
+	runner_start(&runner);
+	attr.enable_on_exec = 1;
+	fd = follow(&runner, attr, 1);
+	runner_go(&runner);
+	say_count("after", fd);
+}
+
+static void of_cpu(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct runner runner;
+	int fd;
+
+	attr.enable_on_exec = 1;
+	attr.read_format = FORMAT_TIMES;
+	fd = must_open(&attr, -1, 0, -1);
+	runner_start(&runner);
+	runner_go(&runner);
+	say_count("after", fd);
+}
+
+static void remove_on_exec(void)
+{
+	struct perf_event_attr attr = sampling(1000000, PERF_SAMPLE_IP);
+	struct runner runner;
+	struct ring ring;
+	int fd;
+
+	runner_start(&runner);
+	attr.remove_on_exec = 1;
+	attr.disabled = 0;
+	fd = follow(&runner, attr, -1);
+	must_map(&ring, fd, 8);
+	say_poll("before", fd);
+	runner_go(&runner);
+	say_poll("after", fd);
+	say("samples=%u", tally_number(&ring, PERF_RECORD_SAMPLE));
+	say("value=%s", read_value(fd) < 1000000 ? "less" : "all");
+	say_result("enable", ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+}
+
+static void become_program(void *data)
+{
+	(void)data;
+	fixed_program();
+}
+
+static void program_in_child(void *data)
+{
+	(void)data;
+	run_child(become_program, NULL);
+}
+
+static void remove_inherited(void)
+{
+	struct perf_event_attr attr = instructions();
+	int fd;
+
+	attr.remove_on_exec = 1;
+	attr.inherit = 1;
+	attr.disabled = 0;
+	fd = open_self(&attr);
+	run_child(program_in_child, NULL);
+	say("value=%s", read_value(fd) < 20000004 ? "without-program" : "with-program");
+	say_poll("poll", fd);
+}
+
+static void inherited_by_exec(void)
+{
+	struct perf_event_attr attr = instructions();
+	int fd;
+
+	attr.inherit = 1;
+	attr.enable_on_exec = 1;
+	fd = open_self(&attr);
+	run_child(become_program, NULL);
+	say("value=%llu", (unsigned long long)read_value(fd));
+}
+
+static void exit_of_task(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct helper helper;
+	struct count first, second;
+	int fd;
+
+	attr.disabled = 0;
+	attr.read_format = FORMAT_TIMES;
+	helper_start(&helper);
+	fd = must_open(&attr, helper.pid, -1, -1);
+	say_poll("alive", fd);
+	helper_end(&helper);
+	say_poll("gone", fd);
+	read_count(fd, &first);
+	usleep(2000);
+	read_count(fd, &second);
+	say("value=%s times=%s", first.value == second.value ? "stays" : "grows",
+	    first.enabled == second.enabled ? "stay" : "grow");
+	say_result("enable", ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+	say_result("reset", ioctl(fd, PERF_EVENT_IOC_RESET, 0));
+	read_count(fd, &second);
+	say("value=%llu", (unsigned long long)second.value);
+}
+
+static void group_after_exit(void)
+{
+	struct perf_event_attr attr = instructions();
+	struct helper helper;
+	uint64_t words[8] = {};
+	int leader;
+
+	attr.disabled = 0;
+	attr.read_format = PERF_FORMAT_GROUP;
+	helper_start(&helper);
+	leader = must_open(&attr, helper.pid, -1, -1);
+	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	must_open(&attr, helper.pid, -1, leader);
+	helper_do(&helper, ORDER_WORK);
+	helper_end(&helper);
+	say("bytes=%zd nr=%llu", read(leader, words, sizeof(words)), (unsigned long long)words[0]);
+	say("leader=%d sibling=%d", words[1] >= SOME_WORK * WORK_ROUND, words[2] >= SOME_WORK);
+}
+
+static void opener_gone(void *data)
+{
+	struct helper *helper = data;
+	struct perf_event_attr attr = instructions();
+
+	attr.disabled = 0;
+	must_open(&attr, helper->pid, -1, -1);
+}
+
+/* The opener's exit closes the event while the task lives. */
+static void opener_exits(void)
+{
+	struct helper helper;
+
+	helper_start(&helper);
+	run_child(opener_gone, &helper);
+	helper_do(&helper, ORDER_WORK);
+	say("survived");
+}
+
+static const struct simple_case simple[] = {
+	{ "enable", enable_on_exec },
+	{ "enable-branches", enable_on_exec_branches },
+	{ "enable-group", enable_on_exec_group },
+	{ "enable-sibling-alone", sibling_alone },
+	{ "without", without },
+	{ "survives", survives },
+	{ "enabled-and-on-exec", enabled_and_on_exec },
+	{ "disabled-again", disabled_again },
+	{ "cpu-elsewhere", cpu_elsewhere },
+	{ "of-cpu", of_cpu },
+	{ "remove", remove_on_exec },
+	{ "remove-inherited", remove_inherited },
+	{ "inherited", inherited_by_exec },
+	{ "exit", exit_of_task },
+	{ "group-after-exit", group_after_exit },
+	{ "opener-exits", opener_exits },
+};
+
+/**
+ * theme_exec - exec and exit
+ */
+void theme_exec(void)
+{
+	run_simple("exec", simple, ARRAY_SIZE(simple));
+}

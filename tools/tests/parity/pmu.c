@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Opening one event after another: types, generic and cache events, raw codes,
+ * software events, and more of them at once than there are counters.
+ */
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "parity.h"
+#include "workload.h"
+
+struct code {
+	uint32_t type;
+	uint64_t config;
+};
+
+static void open_code(const void *arg)
+{
+	const struct code *code = arg;
+	struct perf_event_attr attr = event_attr(code->type, code->config);
+
+	say_result("open", try_open(&attr, 0, -1, -1, 0));
+}
+
+static void sweep_codes(const char *theme, uint32_t type, uint64_t first, uint64_t last)
+{
+	struct code code = { .type = type };
+	char name[40];
+
+	for (code.config = first; code.config <= last; code.config++) {
+		snprintf(name, sizeof(name), "%#llx", (unsigned long long)code.config);
+		run_case(theme, name, open_code, &code);
+	}
+}
+
+/* Every id, operation and result, and one more of each. */
+static void sweep_cache(void)
+{
+	struct code code = { .type = PERF_TYPE_HW_CACHE };
+	char name[40];
+
+	for (unsigned int id = 0; id <= PERF_COUNT_HW_CACHE_MAX; id++)
+		for (unsigned int op = 0; op <= PERF_COUNT_HW_CACHE_OP_MAX; op++)
+			for (unsigned int result = 0; result <= PERF_COUNT_HW_CACHE_RESULT_MAX;
+			     result++) {
+				code.config = id | op << 8 | result << 16;
+				snprintf(name, sizeof(name), "%u-%u-%u", id, op, result);
+				run_case("cache", name, open_code, &code);
+			}
+}
+
+static const struct {
+	const char *name;
+	struct code code;
+} codes[] = {
+	{ "type-none", { 999, 0 } },
+	{ "type-max", { 0xffffffff, 0 } },
+	{ "tracepoint-0", { PERF_TYPE_TRACEPOINT, 0 } },
+	{ "tracepoint-unknown", { PERF_TYPE_TRACEPOINT, 0xffffff } },
+	{ "hardware-max", { PERF_TYPE_HARDWARE, ~0ULL } },
+	{ "hardware-pmu-type-4", { PERF_TYPE_HARDWARE, 4ULL << 32 | 1 } },
+	{ "hardware-pmu-type-999", { PERF_TYPE_HARDWARE, 999ULL << 32 | 1 } },
+	{ "hardware-bit-8", { PERF_TYPE_HARDWARE, 1 << 8 } },
+	{ "software-max", { PERF_TYPE_SOFTWARE, ~0ULL } },
+	{ "software-bit-32", { PERF_TYPE_SOFTWARE, 1ULL << 32 } },
+	{ "software-bit-63", { PERF_TYPE_SOFTWARE, 1ULL << 63 } },
+	{ "cache-bit-24", { PERF_TYPE_HW_CACHE, 1 << 24 } },
+	{ "cache-bit-63", { PERF_TYPE_HW_CACHE, 1ULL << 63 } },
+	{ "raw-0", { PERF_TYPE_RAW, 0 } },
+	{ "raw-instructions", { PERF_TYPE_RAW, 0xc0 } },
+	{ "raw-branches", { PERF_TYPE_RAW, 0xc4 } },
+	{ "raw-any", { PERF_TYPE_RAW, 1 << 21 | 0x3c } },
+	{ "raw-inv-cmask", { PERF_TYPE_RAW, 0x01c30000 | 0xc0 } },
+	{ "raw-all", { PERF_TYPE_RAW, ~0ULL } },
+	{ "raw-bit-40", { PERF_TYPE_RAW, 1ULL << 40 | 0xc0 } },
+	{ "raw-rr", { PERF_TYPE_RAW, 0x5101c4 } },
+};
+
+/* What a raw code counts must not depend on the bits that are the kernel's. */
+static void raw_kernel_bits(void)
+{
+	struct perf_event_attr attr = event_attr(PERF_TYPE_RAW, 0x5300c0);
+	int fd = open_self(&attr);
+
+	work_counted(fd, 100);
+	say("count=%llu", (unsigned long long)read_value(fd));
+}
+
+static void exact_counts(void)
+{
+	struct perf_event_attr attr = instructions();
+	int fd = open_self(&attr);
+
+	work_counted(fd, 1000);
+	say("instructions=%llu", (unsigned long long)read_value(fd));
+	work_counted(fd, 1000);
+	say("again=%llu", (unsigned long long)read_value(fd));
+	attr = branches();
+	fd = open_self(&attr);
+	work_counted(fd, 1000);
+	say("branches=%llu", (unsigned long long)read_value(fd));
+}
+
+static unsigned int open_until_refused(uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = event_attr(type, config);
+	int leader = open_self(&attr), fd;
+	unsigned int n = 1;
+
+	while ((fd = try_open(&attr, 0, -1, leader, 0)) >= 0 && n < 70)
+		n++;
+	say_result("last", fd);
+	return n;
+}
+
+/* A group that could never run as a whole is refused. */
+static void group_fits(void)
+{
+	say("branches=%u", open_until_refused(PERF_TYPE_HARDWARE,
+					      PERF_COUNT_HW_BRANCH_INSTRUCTIONS));
+}
+
+static void group_fits_fixed(void)
+{
+	say("instructions=%u", open_until_refused(PERF_TYPE_HARDWARE,
+						  PERF_COUNT_HW_INSTRUCTIONS));
+}
+
+static void more_than_counters(void)
+{
+	struct perf_event_attr attr = branches();
+	unsigned int n = 0;
+
+	attr.disabled = 0;
+	while (n < 70 && try_open(&attr, 0, -1, -1, 0) >= 0)
+		n++;
+	say("opened=%u", n);
+}
+
+static const struct simple_case simple[] = {
+	{ "raw-kernel-bits", raw_kernel_bits },
+	{ "exact-counts", exact_counts },
+	{ "group-fits", group_fits },
+	{ "group-fits-fixed", group_fits_fixed },
+	{ "more-than-counters", more_than_counters },
+};
+
+/**
+ * theme_pmu - which events there are
+ */
+void theme_pmu(void)
+{
+	sweep_codes("hardware", PERF_TYPE_HARDWARE, 0, PERF_COUNT_HW_MAX);
+	sweep_codes("software", PERF_TYPE_SOFTWARE, 0, PERF_COUNT_SW_MAX);
+	sweep_cache();
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		run_case("event", codes[i].name, open_code, &codes[i].code);
+	run_simple("event", simple, ARRAY_SIZE(simple));
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records that are no samples: which come for which bit of the attr, when a task
+ * does something; their sizes, misc and contents.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parity.h"
+#include "workload.h"
+
+#define RING_PAGES	64
+
+enum bit { COMM = 1, COMM_EXEC = 2, TASK = 4, MMAP = 8, MMAP2 = 16, MMAP_DATA = 32, SWITCH = 64,
+	   ID_ALL = 128, INHERIT = 256, ENABLE_ON_EXEC = 512 };
+
+static struct perf_event_attr with_bits(unsigned int bits)
+{
+	struct perf_event_attr attr = software(PERF_COUNT_SW_DUMMY);
+
+	attr.disabled = !!(bits & ENABLE_ON_EXEC);
+	attr.enable_on_exec = !!(bits & ENABLE_ON_EXEC);
+	attr.comm = !!(bits & COMM);
+	attr.comm_exec = !!(bits & COMM_EXEC);
+	attr.task = !!(bits & TASK);
+	attr.mmap = !!(bits & MMAP);
+	attr.mmap2 = !!(bits & MMAP2);
+	attr.mmap_data = !!(bits & MMAP_DATA);
+	attr.context_switch = !!(bits & SWITCH);
+	attr.sample_id_all = !!(bits & ID_ALL);
+	attr.inherit = !!(bits & INHERIT);
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	return attr;
+}
+
+static void say_one(const struct tally *tally, unsigned int type)
+{
+	if (tally->number[type])
+		say("n=%u size=%u%s misc=%#x", tally->number[type], tally->size[type],
+		    tally->same_size[type] ? "" : "..", tally->misc[type]);
+}
+
+static void rename_self(void)
+{
+	prctl(PR_SET_NAME, "renamed");
+	prctl(PR_SET_NAME, "fifteen-letters");
+	prctl(PR_SET_NAME, "");
+}
+
+static void map_code(void)
+{
+	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void map_data(void)
+{
+	mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void protect_code(void)
+{
+	void *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(map, 4096, PROT_READ | PROT_EXEC);
+}
+
+static void nothing(void *data)
+{
+	(void)data;
+}
+
+static void fork_once(void)
+{
+	run_child(nothing, NULL);
+}
+
+static void thread_once(void)
+{
+	run_thread(nothing, NULL);
+}
+
+static void sleep_once(void)
+{
+	usleep(1000);
+}
+
+static void become_program(void *data)
+{
+	(void)data;
+	fixed_program();
+}
+
+static void exec_in_child(void)
+{
+	run_child(become_program, NULL);
+}
+
+static const struct {
+	const char *name;
+	unsigned int bits;
+	void (*act)(void);
+	unsigned int type;
+} cases[] = {
+	{ "comm", COMM, rename_self, PERF_RECORD_COMM },
+	{ "comm-id-all", COMM | ID_ALL, rename_self, PERF_RECORD_COMM },
+	{ "comm-exec-renamed", COMM | COMM_EXEC, rename_self, PERF_RECORD_COMM },
+	{ "comm-exec-alone", COMM_EXEC, rename_self, PERF_RECORD_COMM },
+	{ "no-comm", TASK, rename_self, PERF_RECORD_COMM },
+	{ "mmap-code", MMAP, map_code, PERF_RECORD_MMAP },
+	{ "mmap-data", MMAP, map_data, PERF_RECORD_MMAP },
+	{ "mmap2-code", MMAP | MMAP2, map_code, PERF_RECORD_MMAP2 },
+	{ "mmap2-code-id-all", MMAP | MMAP2 | ID_ALL, map_code, PERF_RECORD_MMAP2 },
+	{ "mmap2-alone", MMAP2, map_code, PERF_RECORD_MMAP2 },
+	{ "mmap-data-data", MMAP_DATA, map_data, PERF_RECORD_MMAP },
+	{ "mmap-data-code", MMAP_DATA, map_code, PERF_RECORD_MMAP },
+	{ "mprotect-code", MMAP, protect_code, PERF_RECORD_MMAP },
+	{ "fork-task", TASK, fork_once, PERF_RECORD_FORK },
+	{ "fork-comm", COMM, fork_once, PERF_RECORD_FORK },
+	{ "fork-mmap", MMAP, fork_once, PERF_RECORD_FORK },
+	{ "fork-switch", SWITCH, fork_once, PERF_RECORD_FORK },
+	{ "thread-task", TASK, thread_once, PERF_RECORD_FORK },
+	{ "switch", SWITCH, sleep_once, PERF_RECORD_SWITCH },
+	{ "switch-id-all", SWITCH | ID_ALL, sleep_once, PERF_RECORD_SWITCH },
+	{ "exec-child", COMM | MMAP | TASK, exec_in_child, PERF_RECORD_FORK },
+};
+
+/* An event of our own on any CPU. */
+static void own(const void *arg)
+{
+	size_t i = *(const size_t *)arg;
+	struct perf_event_attr attr = with_bits(cases[i].bits);
+	struct tally tally;
+	struct ring ring;
+	int fd = open_self(&attr);
+
+	must_map(&ring, fd, RING_PAGES);
+	drain(&ring, &tally, NULL, NULL);
+	cases[i].act();
+	disable(fd);
+	drain(&ring, &tally, NULL, NULL);
+	say_records(&tally);
+	say_one(&tally, cases[i].type);
+}
+
+/* An event of a helper, inherited or not, on the CPU that both are on. */
+static void of_helper(unsigned int bits, enum order order, unsigned int type)
+{
+	struct perf_event_attr attr = with_bits(bits);
+	struct helper helper;
+	struct tally tally;
+	struct ring ring;
+	int fd;
+
+	pin_to(0);
+	helper_start(&helper);
+	fd = must_open(&attr, helper.pid, 0, -1);
+	must_map(&ring, fd, RING_PAGES);
+	helper_do(&helper, order);
+	helper_end(&helper);
+	drain(&ring, &tally, NULL, NULL);
+	say_records(&tally);
+	say_one(&tally, type);
+	say("exits=%u comms=%u", tally.number[PERF_RECORD_EXIT], tally.number[PERF_RECORD_COMM]);
+}
+
+static void inherited_fork(void)
+{
+	of_helper(TASK | INHERIT, ORDER_FORK, PERF_RECORD_FORK);
+}
+
+static void inherited_thread(void)
+{
+	of_helper(TASK | INHERIT, ORDER_THREAD, PERF_RECORD_FORK);
+}
+
+static void inherited_exec(void)
+{
+	of_helper(TASK | COMM | COMM_EXEC | INHERIT, ORDER_EXEC, PERF_RECORD_COMM);
+}
+
+static void inherited_exec_maps(void)
+{
+	of_helper(MMAP | MMAP2 | INHERIT, ORDER_EXEC, PERF_RECORD_MMAP2);
+}
+
+static void inherited_enabled_by_exec(void)
+{
+	of_helper(TASK | COMM | MMAP | INHERIT | ENABLE_ON_EXEC, ORDER_EXEC, PERF_RECORD_COMM);
+}
+
+static void helper_exit(void)
+{
+	of_helper(TASK, ORDER_WORK, PERF_RECORD_EXIT);
+}
+
+static void helper_renamed(void)
+{
+	of_helper(COMM, ORDER_RENAME, PERF_RECORD_COMM);
+}
+
+/* Who is the parent of whom in FORK and EXIT. */
+struct family {
+	pid_t child;
+};
+
+static void check_family(const struct perf_event_header *rec, void *data)
+{
+	struct family *family = data;
+	uint32_t ids[4];
+
+	memcpy(ids, rec + 1, sizeof(ids));
+	if (rec->type != PERF_RECORD_FORK && rec->type != PERF_RECORD_EXIT)
+		return;
+	say("%s: pid=%s ppid=%s tid=%s ptid=%s", rec->type == PERF_RECORD_FORK ? "fork" : "exit",
+	    ids[0] == (uint32_t)family->child ? "child" : ids[0] == (uint32_t)getpid() ? "me" : "other",
+	    ids[1] == (uint32_t)getpid() ? "me" : ids[1] == (uint32_t)getppid() ? "parent" : "other",
+	    ids[2] == (uint32_t)family->child ? "child" : ids[2] == (uint32_t)getpid() ? "me" : "other",
+	    ids[3] == (uint32_t)getpid() ? "me" : ids[3] == (uint32_t)getppid() ? "parent" : "other");
+}
+
+static void family_of_fork(void)
+{
+	struct perf_event_attr attr = with_bits(TASK | INHERIT);
+	struct family family;
+	struct tally tally;
+	struct ring ring;
+	int fd;
+
+	pin_to(0);
+	fd = must_open(&attr, 0, 0, -1);
+	must_map(&ring, fd, 8);
+	family.child = fork();
+	if (!family.child)
+		_exit(0);
+	waitpid(family.child, NULL, 0);
+	drain(&ring, &tally, check_family, &family);
+}
+
+static void say_comm(const struct perf_event_header *rec, void *data)
+{
+	const char *fields = (const char *)(rec + 1);
+	uint32_t ids[2];
+
+	(void)data;
+	if (rec->type != PERF_RECORD_COMM)
+		return;
+	memcpy(ids, fields, sizeof(ids));
+	say("comm='%s' size=%u pid=%d tid=%d", fields + 8, rec->size, ids[0] == (uint32_t)getpid(),
+	    ids[1] == (uint32_t)syscall(SYS_gettid));
+}
+
+static void contents_of_comm(void)
+{
+	struct perf_event_attr attr = with_bits(COMM);
+	struct tally tally;
+	struct ring ring;
+	int fd = open_self(&attr);
+
+	must_map(&ring, fd, 8);
+	rename_self();
+	drain(&ring, &tally, say_comm, NULL);
+}
+
+static void say_map(const struct perf_event_header *rec, void *data)
+{
+	const unsigned char *fields = (const unsigned char *)(rec + 1);
+	uint64_t words[4];
+
+	memcpy(words, fields, sizeof(words));
+	if (rec->type == PERF_RECORD_MMAP)
+		say("mmap: addr=%s len=%llu file='%s'", words[1] == *(uint64_t *)data ? "right" : "wrong",
+		    (unsigned long long)words[2], fields + 32);
+	if (rec->type == PERF_RECORD_MMAP2)
+		say("mmap2: addr=%s len=%llu prot=%u flags=%#x file='%s'",
+		    words[1] == *(uint64_t *)data ? "right" : "wrong", (unsigned long long)words[2],
+		    *(uint32_t *)(fields + 56), *(uint32_t *)(fields + 60), fields + 64);
+}
+
+static void contents_of_mmap(unsigned int bits)
+{
+	struct perf_event_attr attr = with_bits(bits);
+	struct tally tally;
+	struct ring ring;
+	uint64_t at;
+	int fd = open_self(&attr);
+
+	must_map(&ring, fd, 8);
+	drain(&ring, &tally, NULL, NULL);
+	at = (uintptr_t)mmap(NULL, 3 * 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	drain(&ring, &tally, say_map, &at);
+}
+
+static void contents_of_mmap1(void)
+{
+	contents_of_mmap(MMAP);
+}
+
+static void contents_of_mmap2(void)
+{
+	contents_of_mmap(MMAP | MMAP2);
+}
+
+/* A CPU's switches carry the other task. */
+static void cpu_wide_switch(void)
+{
+	struct perf_event_attr attr = with_bits(SWITCH);
+	struct tally tally;
+	struct ring ring;
+	int fd;
+
+	pin_to(0);
+	fd = must_open(&attr, -1, 0, -1);
+	must_map(&ring, fd, RING_PAGES);
+	usleep(2000);
+	disable(fd);
+	drain(&ring, &tally, NULL, NULL);
+	say_records(&tally);
+	say("size=%u%s", tally.size[PERF_RECORD_SWITCH_CPU_WIDE],
+	    tally.same_size[PERF_RECORD_SWITCH_CPU_WIDE] ? "" : "..");
+}
+
+static void cpu_wide_task(void)
+{
+	struct perf_event_attr attr = with_bits(TASK | COMM);
+	struct tally tally;
+	struct ring ring;
+	int fd;
+
+	pin_to(0);
+	fd = must_open(&attr, -1, 0, -1);
+	must_map(&ring, fd, RING_PAGES);
+	fork_once();
+	rename_self();
+	disable(fd);
+	drain(&ring, &tally, NULL, NULL);
+	say_records(&tally);
+}
+
+static void off_says_nothing(void)
+{
+	struct perf_event_attr attr = with_bits(COMM | TASK | MMAP | SWITCH);
+	struct tally tally;
+	struct ring ring;
+	int fd;
+
+	attr.disabled = 1;
+	fd = open_self(&attr);
+	must_map(&ring, fd, 8);
+	rename_self();
+	fork_once();
+	map_code();
+	usleep(1000);
+	drain(&ring, &tally, NULL, NULL);
+	say_records(&tally);
+}
+
+static const struct simple_case simple[] = {
+	{ "inherited-fork", inherited_fork },
+	{ "inherited-thread", inherited_thread },
+	{ "inherited-exec", inherited_exec },
+	{ "inherited-exec-maps", inherited_exec_maps },
+	{ "inherited-enabled-by-exec", inherited_enabled_by_exec },
+	{ "helper-exit", helper_exit },
+	{ "helper-renamed", helper_renamed },
+	{ "family", family_of_fork },
+	{ "contents-comm", contents_of_comm },
+	{ "contents-mmap", contents_of_mmap1 },
+	{ "contents-mmap2", contents_of_mmap2 },
+	{ "cpu-wide-switch", cpu_wide_switch },
+	{ "cpu-wide-task", cpu_wide_task },
+	{ "off", off_says_nothing },
+};
+
+/**
+ * theme_sideband - records that are no samples
+ */
+void theme_sideband(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		run_case("sideband", cases[i].name, own, &i);
+	run_simple("sideband", simple, ARRAY_SIZE(simple));
+}
