@@ -50,7 +50,7 @@ static u64 first_rate(const struct perf_event_attr *attr)
 	if (attr->type == PERF_TYPE_SOFTWARE)
 		return 1000;
 	if (attr->type != PERF_TYPE_HARDWARE)
-		return 10000000;
+		return 1000000;
 	switch (attr->config) {
 	case PERF_COUNT_HW_CPU_CYCLES:
 	case PERF_COUNT_HW_INSTRUCTIONS:
@@ -62,7 +62,7 @@ static u64 first_rate(const struct perf_event_attr *attr)
 	case PERF_COUNT_HW_STALLED_CYCLES_BACKEND:
 		return 100000000;
 	default:
-		return 10000000;
+		return 1000000;
 	}
 }
 

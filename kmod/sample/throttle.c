@@ -167,7 +167,7 @@ void pmr_throttle_init(void (*start)(void))
 
 	start_tick = start;
 	for_each_possible_cpu(cpu)
-		*per_cpu_ptr(&leave_nmi, cpu) = IRQ_WORK_INIT_HARD(start_tick_here);
+		per_cpu(leave_nmi, cpu) = IRQ_WORK_INIT_HARD(start_tick_here);
 	pmr_throttle_overhead = mul_u64_u32_div(tsc_khz, OVERHEAD_NS, USEC_PER_SEC);
 	pmr_throttle_set_percent(max_percent);
 }
