@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "core/context.h"
+#include "core/inherit.h"
 #include "core/tick.h"
 #include "hooks/hooks.h"
 #include "ring/ring.h"
@@ -21,6 +22,8 @@ static int __init pmuring_init(void)
 	if (err)
 		return err;
 	pmr_tick_init();
+	pmr_schedule_init();
+	pmr_user_page_init();
 	err = pmr_pmu_init(pmr_event_overflow);
 	if (err)
 		goto exit_ring;
@@ -50,10 +53,13 @@ static void __exit pmuring_exit(void)
 {
 	pmr_device_exit();
 	pmr_hooks_exit();
+	pmr_inherit_exit();
 	pmr_hotplug_exit();
 	pmr_pmu_exit();
+	pmr_schedule_exit();
 	pmr_tick_exit();
 	pmr_ring_exit();
+	pmr_callchain_exit();
 }
 
 module_init(pmuring_init);

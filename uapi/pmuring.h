@@ -24,10 +24,11 @@
  * @pid: 0 for the caller, > 0 for that task in the caller's pid namespace,
  *	-1 for all tasks of @cpu
  * @cpu: CPU number, or -1 for every CPU that the task runs on
- * @group_fd: -1. Groups are not built yet: another value gives EBADF when it
- *	is no event of pmuring, EOPNOTSUPP when it is
+ * @group_fd: -1, or an event of pmuring: the leader of the group that the new
+ *	one joins (flags permitting)
  * @reserved: 0, else EINVAL
- * @flags: PERF_FLAG_FD_CLOEXEC or 0; all 64 bits are checked
+ * @flags: PERF_FLAG_FD_CLOEXEC, PERF_FLAG_FD_NO_GROUP, PERF_FLAG_FD_OUTPUT or
+ *	0; all 64 bits are checked
  *
  * The request returns a file descriptor, or -1 with the errno that
  * perf_event_open(2) would set.
@@ -98,6 +99,8 @@ enum pmuring_holder {
  * @lost: records that found no room in a ring
  * @throttled: times that an event was throttled
  * @late_nmis: NMIs of pmuring that found their counter already stopped
+ * @not_inherited: copies of events that a fork could not make, for want of
+ *	memory at hand: those tasks are not counted
  */
 struct pmuring_info {
 	__u32 size;
@@ -124,6 +127,7 @@ struct pmuring_info {
 	__u64 lost;
 	__u64 throttled;
 	__u64 late_nmis;
+	__u64 not_inherited;
 };
 
 #define PMURING_IOC_MAGIC	0xB5

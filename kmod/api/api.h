@@ -39,9 +39,13 @@ bool pmr_may_see_task(struct task_struct *task);
 int pmr_open(const struct pmuring_open *open);
 
 struct file *pmr_event_file(struct pmr_event *event);
-bool pmr_is_event_file(const struct file *file);
-void pmr_event_close(struct pmr_event *event);
+struct file *pmr_event_fget(int fd);
+void pmr_event_file_close(struct pmr_event *event);
+ssize_t pmr_event_file_read(struct file *file, char __user *buffer, size_t count, loff_t *pos);
+long pmr_event_file_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+long pmr_event_file_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 int pmr_event_mmap(struct file *file, struct vm_area_struct *vma);
+int pmr_set_output(struct pmr_event *event, struct pmr_event *target);
 
 struct pmr_mlock *pmr_mlock_charge(unsigned long pages);
 void pmr_mlock_uncharge(struct pmr_mlock *charge);

@@ -139,6 +139,12 @@ static int check_period(const struct perf_event_attr *attr)
 	return attr->sample_period >> 63 ? -EINVAL : 0;
 }
 
+static bool wants_kernel(const struct perf_event_attr *attr)
+{
+	return !attr->exclude_kernel || attr->text_poke ||
+	       (attr->sample_type & PERF_SAMPLE_CALLCHAIN && !attr->exclude_callchain_kernel);
+}
+
 /**
  * pmr_attr_check_rights() - the rules that depend on the caller
  * @attr: attr that passed pmr_attr_check()
@@ -152,7 +158,7 @@ int pmr_attr_check_rights(const struct perf_event_attr *attr)
 
 	if (!pmr_may_open())
 		return -EACCES;
-	if (!attr->exclude_kernel && !pmr_may_see_kernel())
+	if (wants_kernel(attr) && !pmr_may_see_kernel())
 		return -EACCES;
 	if (attr->namespaces && !perfmon_capable())
 		return -EACCES;
@@ -172,8 +178,7 @@ int pmr_attr_check_rights(const struct perf_event_attr *attr)
  */
 static bool refused_as_unknown(const struct perf_event_attr *attr)
 {
-	return attr->write_backward || attr->namespaces || attr->text_poke ||
-	       attr->build_id || attr->cgroup || attr->context_switch ||
+	return attr->namespaces || attr->text_poke || attr->build_id || attr->cgroup ||
 	       attr->sample_type & (PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_CGROUP |
 				    PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE);
 }
@@ -181,11 +186,7 @@ static bool refused_as_unknown(const struct perf_event_attr *attr)
 /* Bits that mean what they mean in perf, and are not built yet. */
 static bool not_built(const struct perf_event_attr *attr)
 {
-	return attr->freq || attr->inherit || attr->inherit_stat || attr->pinned ||
-	       attr->exclusive || attr->enable_on_exec || attr->remove_on_exec ||
-	       attr->sigtrap || attr->aux_output || attr->exclude_host ||
-	       attr->mmap || attr->mmap2 || attr->mmap_data || attr->comm ||
-	       attr->comm_exec || attr->task ||
+	return attr->sigtrap || attr->aux_output || attr->exclude_host ||
 	       attr->sample_type & ~(u64)PMR_SAMPLE_TYPES;
 }
 
@@ -210,7 +211,8 @@ static int check_clock(const struct perf_event_attr *attr)
  */
 int pmr_attr_supported(const struct perf_event_attr *attr)
 {
-	if (attr->precise_ip)
+	/* Software events are as precise as can be. */
+	if (attr->precise_ip && attr->type != PERF_TYPE_SOFTWARE)
 		return -EOPNOTSUPP;
 	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN &&
 	    attr->sample_max_stack > READ_ONCE(pmr_knobs.max_stack))

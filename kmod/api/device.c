@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns /dev/pmuring: the two requests of uapi/pmuring.h. Task context; no
+ * Owns /dev/pmuring: the requests of uapi/pmuring.h. Task context; no
  * locks.
  */
 #include <linux/miscdevice.h>
@@ -9,8 +9,10 @@
 #include <linux/uaccess.h>
 
 #include "api/api.h"
+#include "core/inherit.h"
+#include "core/owner.h"
 #include "hooks/hooks.h"
-#include "sample/sample.h"
+#include "sample/throttle.h"
 
 static int ioctl_open(const void __user *user)
 {
@@ -64,6 +66,7 @@ static int ioctl_info(void __user *user)
 		.paranoid = READ_ONCE(pmr_knobs.paranoid),
 		.events = pmr_events_open(),
 		.task_hooks = pmr_sched_hooks_on(),
+		.not_inherited = pmr_inherit_missed(),
 	};
 	u32 room;
 
@@ -83,6 +86,12 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return ioctl_open((const void __user *)arg);
 	case PMURING_IOC_INFO:
 		return ioctl_info((void __user *)arg);
+	case PMURING_IOC_TASK_ENABLE:
+		pmr_owner_control(true);
+		return 0;
+	case PMURING_IOC_TASK_DISABLE:
+		pmr_owner_control(false);
+		return 0;
 	default:
 		return -ENOTTY;
 	}

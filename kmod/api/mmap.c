@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the mapping of a ring into user space.
+ * Owns the mapping of a ring into user space, and which rings may be shared.
  *
  * mmap and the VMA operations: task context under mmap_lock; they take the
  * event's mmap_mutex inside it, which protects the event's ring, the number of
@@ -19,6 +19,8 @@
 
 #include "api/api.h"
 #include "compat.h"
+#include "core/output.h"
+#include "pmu/x86/rdpmc.h"
 
 /* perf's limit: more page pointers than that fit no contiguous allocation. */
 #define MAX_DATA_PAGES	BIT(19)
@@ -28,12 +30,36 @@ static struct pmr_ring *ring_of(struct pmr_event *event)
 	return rcu_dereference_protected(event->ring, lockdep_is_held(&event->mmap_mutex));
 }
 
-/* The last mapping is gone: samples have nowhere to go any more. */
+/* The process that is counted may read its counter. */
+static bool may_read_counter(const struct pmr_event *event)
+{
+	return !event->hw.pmu->software && event->task && event->task->mm == current->mm;
+}
+
+static void grant_rdpmc(struct pmr_event *event, struct mm_struct *mm)
+{
+	if (event->rdpmc_mm == mm)
+		pmr_rdpmc_grant(mm);
+}
+
+static void revoke_rdpmc(struct pmr_event *event, struct mm_struct *mm)
+{
+	if (event->rdpmc_mm == mm)
+		pmr_rdpmc_revoke(mm);
+}
+
+/*
+ * The last mapping is gone: samples have nowhere to go any more, those of events
+ * that shared the ring as well.
+ */
 static void detach_ring(struct pmr_event *event)
 {
 	struct pmr_ring *ring = ring_of(event);
 
-	rcu_assign_pointer(event->ring, NULL);
+	pmr_event_unmap_user_page(event);
+	event->rdpmc_mm = NULL;
+	pmr_ring_get(ring);
+	pmr_output_detach_all(ring);
 	pmr_mlock_uncharge(event->charge);
 	event->charge = NULL;
 	pmr_ring_put(ring);	/* frees after a grace period: an NMI may be writing */
@@ -45,6 +71,7 @@ static void vma_open(struct vm_area_struct *vma)
 
 	mutex_lock(&event->mmap_mutex);
 	event->mappings++;
+	grant_rdpmc(event, vma->vm_mm);
 	mutex_unlock(&event->mmap_mutex);
 }
 
@@ -53,6 +80,7 @@ static void vma_close(struct vm_area_struct *vma)
 	struct pmr_event *event = vma->vm_file->private_data;
 
 	mutex_lock(&event->mmap_mutex);
+	revoke_rdpmc(event, vma->vm_mm);
 	if (!--event->mappings)
 		detach_ring(event);
 	mutex_unlock(&event->mmap_mutex);
@@ -143,26 +171,36 @@ static int attach_new_ring(struct pmr_event *event, struct vm_area_struct *vma)
 
 	if (IS_ERR(charge))
 		return PTR_ERR(charge);
-	ring = pmr_ring_alloc(vma_pages(vma) - 1, watermark, !(vma->vm_flags & VM_WRITE));
+	ring = pmr_ring_alloc(vma_pages(vma) - 1, watermark, !(vma->vm_flags & VM_WRITE),
+			      event->attr.write_backward);
 	if (!ring) {
 		pmr_mlock_uncharge(charge);
 		return -ENOMEM;
 	}
-	pmr_event_init_user_page(ring);
+	pmr_event_init_user_page(ring->user_page);
 	event->charge = charge;
-	rcu_assign_pointer(event->ring, ring);	/* the NMI sees it whole or not at all */
+	event->rdpmc_mm = may_read_counter(event) ? current->mm : NULL;
+	pmr_output_attach(event, ring);
 	return 0;
+}
+
+/* Another size, or the ring of another event, cannot be mapped here. */
+static int check_ring(struct pmr_event *event, struct vm_area_struct *vma)
+{
+	struct pmr_ring *ring = ring_of(event);
+
+	if (!event->mappings)
+		return ring ? -EINVAL : 0;
+	return pmr_ring_pages(ring) == vma_pages(vma) ? 0 : -EINVAL;
 }
 
 /* Under mmap_mutex. */
 static int map(struct pmr_event *event, struct vm_area_struct *vma)
 {
-	int err = 0;
+	int err = check_ring(event, vma);
 
-	if (!event->mappings)
+	if (!err && !event->mappings)
 		err = attach_new_ring(event, vma);
-	else if (pmr_ring_pages(ring_of(event)) != vma_pages(vma))
-		err = -EINVAL;
 	if (err)
 		return err;
 
@@ -175,6 +213,8 @@ static int map(struct pmr_event *event, struct vm_area_struct *vma)
 		return err;
 	}
 	event->mappings++;
+	grant_rdpmc(event, vma->vm_mm);
+	pmr_event_map_user_page(event, ring_of(event)->user_page, event->rdpmc_mm);
 	vma->vm_ops = &vm_ops;
 	return 0;
 }
@@ -191,7 +231,6 @@ static int map(struct pmr_event *event, struct vm_area_struct *vma)
 int pmr_event_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct pmr_event *event = file->private_data;
-	struct pmr_value unused;
 	int err = check_vma(vma, event);
 
 	if (err)
@@ -199,7 +238,41 @@ int pmr_event_mmap(struct file *file, struct vm_area_struct *vma)
 	mutex_lock(&event->mmap_mutex);
 	err = map(event, vma);
 	mutex_unlock(&event->mmap_mutex);
-	if (!err)
-		pmr_event_read(event, &unused);	/* fills the user page */
+	return err;
+}
+
+/* One CPU at a time may write a ring, and all in it must be of one clock and kind. */
+static bool may_share_ring(const struct pmr_event *event, const struct pmr_event *target)
+{
+	return event != target && event->cpu == target->cpu &&
+	       (event->cpu != -1 || event->task == target->task) &&
+	       event->plan.clock == target->plan.clock &&
+	       event->attr.write_backward == target->attr.write_backward;
+}
+
+/**
+ * pmr_set_output() - PERF_EVENT_IOC_SET_OUTPUT
+ * @event: event
+ * @target: event whose ring it is to write into, held by the caller; NULL for
+ *	none
+ *
+ * Return: 0, or -EINVAL if the two cannot share a ring, @event is mapped, or
+ * @target has no ring.
+ */
+int pmr_set_output(struct pmr_event *event, struct pmr_event *target)
+{
+	int err = -EINVAL;
+
+	if (target && !may_share_ring(event, target))
+		return -EINVAL;
+	mutex_lock(&event->mmap_mutex);
+	if (!event->mappings) {
+		err = 0;
+		if (target)
+			err = pmr_output_share(event, target);
+		else
+			pmr_output_detach(event);
+	}
+	mutex_unlock(&event->mmap_mutex);
 	return err;
 }

@@ -15,24 +15,34 @@
 
 #include "api/api.h"
 #include "core/context.h"
+#include "core/output.h"
+#include "core/sideband.h"
 #include "hooks/hooks.h"
+#include "sample/sample.h"
 
 #define KNOWN_FLAGS (PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT | \
 		     PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)
 
-static int check_group(int group_fd)
-{
-	struct file *file;
-	int err;
+/**
+ * struct opening - an open in progress
+ * @attr: checked attr
+ * @cpu: as given
+ * @flags: PERF_FLAG_*
+ * @task: task to follow, or NULL; a reference
+ * @group: event of group_fd, or NULL; its file is held
+ */
+struct opening {
+	struct perf_event_attr attr;
+	int cpu;
+	u64 flags;
+	struct task_struct *task;
+	struct pmr_event *group;
+};
 
-	if (group_fd == -1)
-		return 0;
-	file = fget(group_fd);
-	if (!file)
-		return -EBADF;
-	err = pmr_is_event_file(file) ? -EOPNOTSUPP : -EBADF;
-	fput(file);
-	return err;
+/* Return: the leader that is to be joined, or NULL. */
+static struct pmr_event *leader_of(const struct opening *opening)
+{
+	return opening->flags & PERF_FLAG_FD_NO_GROUP ? NULL : opening->group;
 }
 
 static struct task_struct *find_task(pid_t pid)
@@ -52,62 +62,104 @@ static bool valid_cpu(int cpu, const struct task_struct *task)
 	return cpu == -1 ? !!task : cpu >= 0 && cpu < nr_cpu_ids;
 }
 
-static struct pmr_event *make_event(const struct perf_event_attr *attr, int cpu)
+/* A copy's sample has the copy's count, so it must tell whose that is. */
+static bool hides_whose_count(const struct perf_event_attr *attr)
 {
-	struct pmr_event *event = pmr_event_alloc(attr, cpu);
+	return attr->inherit && attr->sample_type & PERF_SAMPLE_READ &&
+	       !(attr->sample_type & PERF_SAMPLE_TID);
+}
+
+static int check_target(const struct opening *opening)
+{
+	const struct pmr_event *leader = leader_of(opening);
+
+	if (opening->task && leader && leader->attr.inherit != opening->attr.inherit)
+		return -EINVAL;
+	if (!valid_cpu(opening->cpu, opening->task))
+		return -EINVAL;
+	if (opening->attr.sigtrap && !opening->task)
+		return -EINVAL;
+	return hides_whose_count(&opening->attr) ? -EINVAL : 0;
+}
+
+static struct pmr_event *make_event(const struct opening *opening)
+{
+	struct pmr_event *event = pmr_event_alloc(&opening->attr, opening->cpu);
 	int err;
 
 	if (IS_ERR(event))
 		return event;
-	err = pmr_attr_supported(attr);
+	if (opening->task)
+		event->task = get_task_struct(opening->task);
+	err = pmr_attr_supported(&event->attr);
+	if (!err && event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+		err = pmr_callchain_reserve(event->attr.sample_max_stack);
+	if (!err && leader_of(opening))
+		err = pmr_group_may_grow(leader_of(opening), event);
 	if (err) {
-		pmr_event_free(event);
+		pmr_event_put(event);
 		return ERR_PTR(err);
 	}
 	event->plan.hide_kernel = !pmr_may_see_kernel();
 	return event;
 }
 
-/* A task event: rights, then hooks, then context. */
-static int install_task_event(struct pmr_event *event, struct task_struct *task)
+/* The rules of groups that need both events; in perf's order. */
+static int check_group(const struct pmr_event *event, const struct pmr_event *leader,
+		       const struct pmr_context *context)
 {
-	struct pmr_context *context;
-	int err;
-
-	err = pmr_sched_hooks_get();
-	if (err)
-		return err;
-	context = pmr_task_context_get(task);
-	if (IS_ERR(context)) {
-		err = PTR_ERR(context);
-		goto put_hooks;
-	}
-	err = pmr_event_install(event, context);
-	if (err)
-		goto put_context;
-	pmr_task_context_load(context);
+	if (!leader)
+		return 0;
+	if (leader->leader != leader || leader->plan.clock != event->plan.clock)
+		return -EINVAL;
+	if (leader->cpu != event->cpu || leader->context != context)
+		return -EINVAL;
+	if (event->attr.exclusive || event->attr.pinned)
+		return -EINVAL;
 	return 0;
-
-put_context:
-	pmr_task_context_put(context);
-put_hooks:
-	pmr_sched_hooks_put();
-	return err;
 }
 
-static int install_for_task(struct pmr_event *event, struct task_struct *task)
+/* Takes over the caller's reference to @context, whatever happens. */
+static int install(struct pmr_event *event, const struct opening *opening,
+		   struct pmr_context *context)
 {
+	struct pmr_event *leader = leader_of(opening);
+	int err = check_group(event, leader, context);
+
+	if (!err && opening->group && opening->flags & PERF_FLAG_FD_OUTPUT)
+		err = pmr_set_output(event, opening->group);
+	if (err) {
+		pmr_context_put(context);
+		return err;
+	}
+	return pmr_event_install(event, leader, context);
+}
+
+static int install_for_task(struct pmr_event *event, const struct opening *opening)
+{
+	struct task_struct *task = opening->task;
+	struct pmr_context *context;
 	int err = down_read_interruptible(&task->signal->exec_update_lock);
 
 	if (err)
 		return err;
-	/* Its CPU may be offline: the event waits for it. */
-	err = pmr_may_see_task(task) ? install_task_event(event, task) : -EACCES;
+	/* The lock keeps an exec from changing the answer; its CPU may be offline. */
+	err = -EACCES;
+	if (!pmr_may_see_task(task))
+		goto unlock;
+	context = pmr_task_context_get(task);
+	err = PTR_ERR_OR_ZERO(context);
+	if (err)
+		goto unlock;
+	err = install(event, opening, context);
+	if (!err)
+		pmr_task_context_load(context);
+unlock:
 	up_read(&task->signal->exec_update_lock);
 	return err;
 }
 
-static int install_on_cpu(struct pmr_event *event)
+static int install_on_cpu(struct pmr_event *event, const struct opening *opening)
 {
 	int err = -ENODEV;
 
@@ -115,29 +167,36 @@ static int install_on_cpu(struct pmr_event *event)
 		return -EACCES;
 	cpus_read_lock();	/* or it could go offline behind the check */
 	if (cpu_online(event->cpu))
-		err = pmr_event_install(event, per_cpu_ptr(&pmr_cpu_context, event->cpu));
+		err = install(event, opening, per_cpu_ptr(&pmr_cpu_context, event->cpu));
 	cpus_read_unlock();
 	return err;
 }
 
 /* Return: an event that counts, or ERR_PTR. */
-static struct pmr_event *open_event(const struct perf_event_attr *attr,
-				    const struct pmuring_open *open, struct task_struct *task)
+static struct pmr_event *open_event(const struct opening *opening)
 {
 	struct pmr_event *event;
-	int err;
+	int err = check_target(opening);
 
-	if (!valid_cpu(open->cpu, task) || (attr->sigtrap && !task))
-		return ERR_PTR(-EINVAL);
-	event = make_event(attr, open->cpu);
+	if (err)
+		return ERR_PTR(err);
+	event = make_event(opening);
 	if (IS_ERR(event))
 		return event;
-	err = task ? install_for_task(event, task) : install_on_cpu(event);
-	if (err) {
-		pmr_event_free(event);
-		return ERR_PTR(err);
-	}
-	return event;
+	err = pmr_hooks_get(event);
+	if (err)
+		goto put_event;
+	pmr_sideband_account(event, 1);
+	err = opening->task ? install_for_task(event, opening) : install_on_cpu(event, opening);
+	if (!err)
+		return event;
+
+	pmr_sideband_account(event, -1);
+	pmr_hooks_put(event);
+put_event:
+	pmr_output_detach(event);
+	pmr_event_put(event);
+	return ERR_PTR(err);
 }
 
 static int publish(struct pmr_event *event, int fd)
@@ -145,30 +204,49 @@ static int publish(struct pmr_event *event, int fd)
 	struct file *file = pmr_event_file(event);
 
 	if (IS_ERR(file)) {
-		pmr_event_close(event);
+		pmr_event_file_close(event);
 		return PTR_ERR(file);
 	}
 	fd_install(fd, file);
 	return fd;
 }
 
-static int open_for(const struct perf_event_attr *attr, const struct pmuring_open *open, int fd)
+static int open_with_group(struct opening *opening, const struct pmuring_open *open, int fd)
 {
-	struct task_struct *task = NULL;
 	struct pmr_event *event;
-	int err = check_group(open->group_fd);
 
-	if (err)
-		return err;
 	if (open->pid != -1) {
-		task = find_task(open->pid);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
+		opening->task = find_task(open->pid);
+		if (IS_ERR(opening->task))
+			return PTR_ERR(opening->task);
 	}
-	event = open_event(attr, open, task);
-	if (task)
-		put_task_struct(task);
+	event = open_event(opening);
+	if (opening->task)
+		put_task_struct(opening->task);
 	return IS_ERR(event) ? PTR_ERR(event) : publish(event, fd);
+}
+
+static int open_for(struct opening *opening, const struct pmuring_open *open, int fd)
+{
+	struct file *group = NULL;
+	int err;
+
+	opening->cpu = open->cpu;
+	opening->flags = open->flags;
+	if (open->group_fd != -1) {
+		group = pmr_event_fget(open->group_fd);
+		if (!group)
+			return -EBADF;
+		opening->group = group->private_data;
+		if (READ_ONCE(opening->group->state) <= PMR_STATE_EXIT) {
+			fput(group);
+			return -ENODEV;
+		}
+	}
+	err = open_with_group(opening, open, fd);
+	if (group)
+		fput(group);
+	return err;
 }
 
 /**
@@ -180,15 +258,15 @@ static int open_for(const struct perf_event_attr *attr, const struct pmuring_ope
 int pmr_open(const struct pmuring_open *open)
 {
 	bool cgroup = open->flags & PERF_FLAG_PID_CGROUP;
-	struct perf_event_attr attr;
+	struct opening opening = {};
 	int err, fd;
 
 	if (open->flags & ~(u64)KNOWN_FLAGS || open->reserved)
 		return -EINVAL;
-	err = pmr_attr_copy(u64_to_user_ptr(open->attr_ptr), &attr);
+	err = pmr_attr_copy(u64_to_user_ptr(open->attr_ptr), &opening.attr);
 	if (err)
 		return err;
-	err = pmr_attr_check_rights(&attr);
+	err = pmr_attr_check_rights(&opening.attr);
 	if (err)
 		return err;
 	if (cgroup)
@@ -197,7 +275,7 @@ int pmr_open(const struct pmuring_open *open)
 	fd = get_unused_fd_flags(O_RDWR | (open->flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0));
 	if (fd < 0)
 		return fd;
-	err = open_for(&attr, open, fd);
+	err = open_for(&opening, open, fd);
 	if (err < 0)
 		put_unused_fd(fd);
 	return err;

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns contexts: what happens when one comes in on a CPU and goes out, and how
- * task context reaches an event wherever it may be running.
+ * Owns the context as such: its making, its clock, and how something is done to
+ * its events wherever it may be in.
  *
- * pmr_context_in(), pmr_context_out() and the pmr_event_*() functions here run
- * on the CPU concerned (or on any, while the context is out) with interrupts
- * off and the context's lock held: from task context, an IPI, or sched_switch.
- * pmr_context_call(): task context, may spin until an IPI is answered.
- *
- * Two contexts are never locked at once.
+ * pmr_context_call(): task context, may spin until an IPI is answered. What it
+ * calls runs on the CPU that the context is in on (or on any, while it is out)
+ * with interrupts off and the context's lock held. pmr_contexts_here(): any
+ * context but NMI.
  */
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/smp.h>
 
-#include "compat.h"
 #include "core/context.h"
-#include "pmu/period.h"
-#include "sample/sample.h"
 
 DEFINE_PER_CPU(struct pmr_context, pmr_cpu_context);
 DEFINE_PER_CPU(struct pmr_context *, pmr_task_context);
 
 /**
  * pmr_context_init() - make an empty context that is out
- * @context: context
+ * @context: zeroed context
  * @task: its task, or NULL
  */
 void pmr_context_init(struct pmr_context *context, struct task_struct *task)
 {
 	raw_spin_lock_init(&context->lock);
+	mutex_init(&context->mutex);
+	INIT_LIST_HEAD(&context->pinned);
+	INIT_LIST_HEAD(&context->flexible);
 	INIT_LIST_HEAD(&context->events);
 	context->on_cpu = -1;
 	context->task = task;
@@ -44,145 +43,6 @@ u64 pmr_context_time(const struct pmr_context *context)
 	if (context->on_cpu < 0)
 		return context->time;
 	return context->time + (local_clock() - context->since);
-}
-
-/**
- * pmr_event_update_times() - bring an event's times up to date
- * @event: event, its context locked
- * @now: pmr_context_time() of its context; who does several things to an
- *	event reads it once, or ns would be lost in between
- *
- * They stand still while the event is off, and with the context's time while
- * that is out.
- */
-void pmr_event_update_times(struct pmr_event *event, u64 now)
-{
-	u64 passed = now - event->since;
-
-	event->since = now;
-	if (event->state >= PMR_STATE_INACTIVE)
-		event->enabled += passed;
-	if (event->state == PMR_STATE_ACTIVE)
-		event->running += passed;
-}
-
-static bool wants_counter(const struct pmr_event *event, int cpu)
-{
-	return event->state == PMR_STATE_INACTIVE && (event->cpu < 0 || event->cpu == cpu);
-}
-
-/* Its tick is long over, or was another CPU's. */
-static void end_throttling(struct pmr_event *event)
-{
-	event->hw.throttled = false;
-	pmr_period_set(&event->hw, event->hw.period);
-	pmr_throttle_output(event, false);
-}
-
-static void start_at(struct pmr_event *event, u64 now)
-{
-	pmr_event_update_times(event, now);
-	if (unlikely(event->hw.throttled))
-		end_throttling(event);
-	if (pmr_pmu->add(&event->hw))
-		event->state = PMR_STATE_ACTIVE;
-	else
-		event->context->waiting++;
-	pmr_event_update_user_page(event);
-}
-
-static void stop_at(struct pmr_event *event, u64 now)
-{
-	pmr_event_update_times(event, now);
-	pmr_pmu->del(&event->hw);
-	event->state = PMR_STATE_INACTIVE;
-	pmr_event_update_user_page(event);
-}
-
-/**
- * pmr_event_try_start() - put an enabled event on a counter
- * @event: event of a context that is in on this CPU or out
- * @now: pmr_context_time() of its context
- *
- * Does nothing if it is not enabled, runs already, counts on another CPU only,
- * its context is out, or no counter is free.
- */
-void pmr_event_try_start(struct pmr_event *event, u64 now)
-{
-	int cpu = event->context->on_cpu;
-
-	if (cpu >= 0 && wants_counter(event, cpu))
-		start_at(event, now);
-}
-
-/**
- * pmr_event_stop() - take an event off its counter
- * @event: event that may be on a counter of this CPU
- * @now: pmr_context_time() of its context
- */
-void pmr_event_stop(struct pmr_event *event, u64 now)
-{
-	if (event->state == PMR_STATE_ACTIVE)
-		stop_at(event, now);
-}
-
-static void start_all(struct pmr_context *context, u64 now)
-{
-	struct pmr_event *event;
-
-	context->waiting = 0;
-	list_for_each_entry(event, &context->events, entry)
-		if (wants_counter(event, context->on_cpu))
-			start_at(event, now);
-}
-
-/**
- * pmr_context_in() - let a context run on this CPU
- * @context: context that is out, locked
- */
-void pmr_context_in(struct pmr_context *context)
-{
-	context->on_cpu = smp_processor_id();
-	context->since = local_clock();
-	start_all(context, context->time);
-}
-
-/**
- * pmr_context_out() - take a context off this CPU
- * @context: context that is in here, locked
- */
-void pmr_context_out(struct pmr_context *context)
-{
-	struct pmr_event *event;
-	u64 now = pmr_context_time(context);
-
-	list_for_each_entry(event, &context->events, entry)
-		if (event->state == PMR_STATE_ACTIVE)
-			stop_at(event, now);
-	context->time = now;
-	context->on_cpu = -1;
-}
-
-static void fill(struct pmr_context *context)
-{
-	raw_spin_lock(&context->lock);
-	if (context->waiting && context->on_cpu == smp_processor_id())
-		start_all(context, pmr_context_time(context));
-	raw_spin_unlock(&context->lock);
-}
-
-/**
- * pmr_context_fill_cpu() - give counters that became free to who waits
- *
- * On the CPU concerned, interrupts off, no context locked.
- */
-void pmr_context_fill_cpu(void)
-{
-	struct pmr_context *task_context = this_cpu_read(pmr_task_context);
-
-	fill(this_cpu_ptr(&pmr_cpu_context));
-	if (task_context)
-		fill(task_context);
 }
 
 /**
@@ -214,7 +74,7 @@ static void try_call(void *info)
 	}
 	raw_spin_unlock(&context->lock);
 	if (call->done && here)
-		pmr_context_fill_cpu();
+		pmr_schedule_fill();
 }
 
 /**
@@ -224,8 +84,8 @@ static void try_call(void *info)
  *	while it is out; interrupts off, context locked
  * @arg: passed to @fn
  *
- * A task may move on while the IPI is under way; then the next attempt goes
- * after it.
+ * Counters that become free by it go to who waits for them. A task may move on
+ * while the IPI is under way; then the next attempt goes after it.
  */
 void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg)
 {
@@ -246,4 +106,34 @@ void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg)
 			return;
 		cond_resched();
 	}
+}
+
+static void visit(struct pmr_context *context, pmr_event_fn fn, void *arg)
+{
+	struct pmr_event *event;
+
+	raw_spin_lock(&context->lock);
+	if (context->on_cpu == smp_processor_id())
+		list_for_each_entry(event, &context->events, all)
+			fn(event, arg);
+	raw_spin_unlock(&context->lock);
+}
+
+/**
+ * pmr_contexts_here() - visit the events that may count on this CPU now
+ * @fn: called for each with interrupts off and its context locked; it may
+ *	restart the event
+ * @arg: passed to @fn
+ */
+void pmr_contexts_here(pmr_event_fn fn, void *arg)
+{
+	struct pmr_context *task_context;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	visit(this_cpu_ptr(&pmr_cpu_context), fn, arg);
+	task_context = this_cpu_read(pmr_task_context);
+	if (task_context)
+		visit(task_context, fn, arg);
+	local_irq_restore(flags);
 }

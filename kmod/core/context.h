@@ -6,40 +6,56 @@
 #ifndef PMR_CONTEXT_H
 #define PMR_CONTEXT_H
 
+#include <linux/hrtimer.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 
 #include "core/event.h"
 
 /**
  * struct pmr_context - events scheduled together
- * @lock: protects all fields but @task, @node and @ref, and the scheduling
- *	state of the events; taken with interrupts off, also from sched_switch
- *	under the runqueue lock, so nothing may be woken under it. The NMI
- *	never takes it
- * @events: the events
- * @waiting: enabled events that found no counter when the context came in
+ * @lock: protects all fields but @mutex, @task, @node and @ref, and the
+ *	scheduling state of the events; taken with interrupts off, also from
+ *	sched_switch under the runqueue lock, so nothing may be woken under
+ *	it. The NMI never takes it
+ * @pinned: groups that must count or fail, by their leaders
+ * @flexible: groups that take turns; who waited longest comes first
+ * @events: all events, siblings included
+ * @pinned_waiting: a pinned group may be enabled and not counting
+ * @waiting: flexible groups that found no counter when last tried
  * @on_cpu: the CPU it is in on, or -1
  * @exited: the task has ended; nothing can be added any more
  * @time: ns it has been in, up to @since
  * @since: clock when @time was last brought up to date, while in
+ * @turn: number of the turn of the flexible groups
+ * @turned: its time when that turn began
+ * @mutex: makes groups and inherited copies stand still for task context:
+ *	held to attach, detach, read and control. Outside of @lock
  * @task: the task, NULL for a CPU's context; holds a reference
  * @node: in the table of task contexts, see core/task.c
- * @ref: each event holds one, the table another
+ * @ref: each event holds one
  * @rcu: lookups in the table run under RCU
  */
 struct pmr_context {
 	raw_spinlock_t lock;
+	struct list_head pinned;
+	struct list_head flexible;
 	struct list_head events;
+	bool pinned_waiting;
 	unsigned int waiting;
 	int on_cpu;
 	bool exited;
 	u64 time;
 	u64 since;
+	u64 turned;
+	u32 turn;
 
+	struct mutex mutex;
 	struct task_struct *task;
 	struct hlist_node node;
 	refcount_t ref;
@@ -50,26 +66,59 @@ DECLARE_PER_CPU(struct pmr_context, pmr_cpu_context);
 /* The task context that is in on this CPU; written by this CPU, IRQs off. */
 DECLARE_PER_CPU(struct pmr_context *, pmr_task_context);
 
+/* core/context.c: a context and what is done to it where it is */
+typedef void (*pmr_context_fn)(struct pmr_context *context, void *arg);
+typedef void (*pmr_event_fn)(struct pmr_event *event, void *arg);
+
 void pmr_context_init(struct pmr_context *context, struct task_struct *task);
 u64 pmr_context_time(const struct pmr_context *context);
-void pmr_context_in(struct pmr_context *context);
-void pmr_context_out(struct pmr_context *context);
-void pmr_context_fill_cpu(void);
-
-typedef void (*pmr_context_fn)(struct pmr_context *context, void *arg);
 void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg);
+void pmr_contexts_here(pmr_event_fn fn, void *arg);
 
-void pmr_event_try_start(struct pmr_event *event, u64 now);
-void pmr_event_stop(struct pmr_event *event, u64 now);
+/* core/group.c: the state and the times of events, and groups on counters */
 void pmr_event_update_times(struct pmr_event *event, u64 now);
+bool pmr_group_start(struct pmr_event *leader, u64 now);
+void pmr_group_stop(struct pmr_event *leader, u64 now);
+void pmr_event_stop(struct pmr_event *event, u64 now);
+void pmr_event_restart(struct pmr_event *event, u64 period);
+void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader);
+void pmr_group_detach(struct pmr_event *event);
+void pmr_group_update_times(struct pmr_event *leader, u64 now);
+void pmr_event_start_late(struct pmr_event *event, u64 now);
+int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event);
+int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event);
 
+/* core/schedule.c: which groups count on this CPU */
+void pmr_schedule_in(struct pmr_context *context);
+void pmr_schedule_out(struct pmr_context *context);
+void pmr_schedule_fill(void);
+void pmr_schedule_cpu_offline(void);
+void pmr_schedule_init(void);
+void pmr_schedule_exit(void);
+
+/* core/task.c: the contexts of tasks and CPUs, and their way in and out */
 struct pmr_context *pmr_task_context_get(struct task_struct *task);
-void pmr_task_context_put(struct pmr_context *context);
+struct pmr_context *pmr_task_context_new(struct task_struct *task);
+void pmr_context_put(struct pmr_context *context);
 void pmr_task_context_load(struct pmr_context *context);
-void pmr_task_switch(struct task_struct *next);
+void pmr_task_switch(struct task_struct *prev, struct task_struct *next);
+void pmr_task_exec(struct task_struct *task);
 void pmr_task_exit(struct task_struct *task);
 void pmr_contexts_init(void);
 void pmr_contexts_cpu_online(void);
 void pmr_contexts_cpu_offline(void);
+
+/* core/inherit.c: copies of events in forked tasks */
+void pmr_task_fork(struct task_struct *child, u64 clone_flags);
+
+/**
+ * pmr_event_counts_here() - is an event enabled, and for this CPU?
+ * @event: event of a context that is in here
+ */
+static inline bool pmr_event_counts_here(const struct pmr_event *event)
+{
+	return event->state >= PMR_STATE_INACTIVE &&
+	       (event->cpu < 0 || event->cpu == raw_smp_processor_id());
+}
 
 #endif /* PMR_CONTEXT_H */

@@ -1,30 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the event: its making and its end, and what a user can do to one that
- * may be running anywhere.
+ * Owns the event: its making and its end. What a user does to one is in
+ * control.c and count.c.
  *
- * All functions: task context, may sleep, no locks held, unless stated.
- * Those static ones that get a context run where pmr_context_call() puts them:
- * on the event's CPU, interrupts off, context locked.
+ * All functions: task context, may sleep, no locks held, unless stated. Those
+ * static ones that get a context run where pmr_context_call() puts them: on the
+ * event's CPU, interrupts off, context locked. on_work(): hard IRQ.
  */
 #include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/pid.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 
 #include "core/context.h"
 #include "core/event.h"
+#include "core/inherit.h"
+#include "core/output.h"
+#include "core/owner.h"
+#include "core/pool.h"
 #include "pmu/period.h"
+#include "sample/freq.h"
 #include "sample/sample.h"
 
 static atomic64_t last_id;
 static atomic_t events_open;
 
-static void wake_readers(struct irq_work *work)
+/* The last overflow that was granted; the event may have moved on since. */
+static void disable_here(struct pmr_event *event)
 {
-	struct pmr_event *event = container_of(work, struct pmr_event, wake);
+	struct pmr_context *context = event->context;
 
-	wake_up_all(&event->waitq);
+	raw_spin_lock(&context->lock);
+	if (context->on_cpu < 0 || context->on_cpu == smp_processor_id())
+		pmr_event_disable_locked(event);
+	raw_spin_unlock(&context->lock);
+	pmr_schedule_fill();
+}
+
+static void on_work(struct irq_work *work)
+{
+	struct pmr_event *event = container_of(work, struct pmr_event, work);
+	bool hup = test_and_clear_bit(PMR_PENDING_HUP, &event->pending);
+
+	if (test_bit(PMR_PENDING_DISABLE, &event->pending))
+		disable_here(event);
+	if (test_and_clear_bit(PMR_PENDING_WAKE, &event->pending) || hup) {
+		pmr_output_wake(event);
+		if (event->fasync)
+			kill_fasync(&event->fasync, SIGIO, hup ? POLL_HUP : POLL_IN);
+	}
+}
+
+/**
+ * pmr_event_init_common() - the part that is the same for all events
+ * @event: zeroed but for what the caller has set
+ *
+ * Any context.
+ */
+void pmr_event_init_common(struct pmr_event *event)
+{
+	event->id = atomic64_inc_return(&last_id);
+	event->leader = event;
+	INIT_LIST_HEAD(&event->siblings);
+	INIT_LIST_HEAD(&event->entry);
+	INIT_LIST_HEAD(&event->all);
+	INIT_LIST_HEAD(&event->children);
+	INIT_LIST_HEAD(&event->child);
+	INIT_LIST_HEAD(&event->attached);
+	INIT_LIST_HEAD(&event->owned);
+	raw_spin_lock_init(&event->children_lock);
+	init_waitqueue_head(&event->waitq);
+	init_irq_work(&event->work, on_work);
+	mutex_init(&event->mmap_mutex);
+	kref_init(&event->ref);
 }
 
 static void init_hw(struct pmr_hw *hw, const struct perf_event_attr *attr)
@@ -32,8 +81,19 @@ static void init_hw(struct pmr_hw *hw, const struct perf_event_attr *attr)
 	hw->idx = -1;
 	hw->last_idx = -1;
 	hw->sampling = attr->sample_period;
-	if (hw->sampling)
-		pmr_period_set(hw, attr->sample_period);
+	if (!hw->sampling)
+		return;
+	pmr_period_set(hw, attr->freq ? pmr_freq_first_period(attr) : attr->sample_period);
+}
+
+static const struct pmr_pmu *pmu_of(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE ? &pmr_software_pmu : pmr_pmu;
+}
+
+static int hold_pmu(const struct pmr_event *event)
+{
+	return event->hw.pmu->software ? 0 : pmr_pmu_get();
 }
 
 /**
@@ -41,58 +101,72 @@ static void init_hw(struct pmr_hw *hw, const struct perf_event_attr *attr)
  * @attr: checked attr
  * @cpu: the only CPU it counts on, or -1
  *
- * Holds the PMU from here to pmr_event_free().
+ * Holds the PMU from here to the last pmr_event_put().
  *
  * Return: the event, or ERR_PTR of the errno of perf_event_open(2): -ENOENT,
  * -EINVAL and -EACCES from the driver, -EBUSY, -ENOMEM.
  */
 struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu)
 {
+	const struct pmr_pmu *pmu = pmu_of(attr);
 	struct pmr_event *event;
 	int err;
 
-	if (!pmr_pmu)
+	if (!pmu)
 		return ERR_PTR(-ENOENT);
 	event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
 	if (!event)
 		return ERR_PTR(-ENOMEM);
 	init_hw(&event->hw, attr);
-	err = pmr_pmu->init_event(&event->hw, attr);
+	err = pmu->init_event(&event->hw, attr);
 	if (!err)
-		err = pmr_pmu_get();
+		err = hold_pmu(event);
 	if (err) {
 		kfree(event);
 		return ERR_PTR(err);
 	}
 
 	event->attr = *attr;
+	event->top = event;
 	event->cpu = cpu;
-	event->id = atomic64_inc_return(&last_id);
 	event->state = PMR_STATE_OFF;
 	event->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	pmr_sample_plan(&event->plan, attr, event->pid_ns);
-	INIT_LIST_HEAD(&event->entry);
-	init_waitqueue_head(&event->waitq);
-	init_irq_work(&event->wake, wake_readers);
-	mutex_init(&event->mmap_mutex);
+	pmr_event_init_common(event);
+	if (attr->inherit)
+		pmr_pool_fill();
 	atomic_inc(&events_open);
 	return event;
 }
 
-/**
- * pmr_event_free() - end an event that is in no context and has no mapping
- * @event: event
- */
-void pmr_event_free(struct pmr_event *event)
+static void free_event(struct kref *ref)
 {
-	irq_work_sync(&event->wake);
-	pmr_ring_put(rcu_dereference_protected(event->ring, true));
-	put_pid_ns(event->pid_ns);
+	struct pmr_event *event = container_of(ref, struct pmr_event, ref);
+	struct pmr_event *top = event->top;
+
+	irq_work_sync(&event->work);
 	if (event->task)
 		put_task_struct(event->task);
-	pmr_pmu_put();
-	atomic_dec(&events_open);
+	if (event->context)
+		pmr_context_put(event->context);
+	if (event == top) {
+		put_pid_ns(event->pid_ns);
+		if (!event->hw.pmu->software)
+			pmr_pmu_put();
+		atomic_dec(&events_open);
+	}
 	kfree_rcu(event, rcu);
+	if (event != top)
+		pmr_event_put(top);
+}
+
+/**
+ * pmr_event_put() - drop a reference
+ * @event: event; with the last one it must be in no list and have no ring
+ */
+void pmr_event_put(struct pmr_event *event)
+{
+	kref_put(&event->ref, free_event);
 }
 
 /**
@@ -105,8 +179,22 @@ u32 pmr_events_open(void)
 
 struct install {
 	struct pmr_event *event;
+	struct pmr_event *leader;
 	int err;
 };
+
+/* A group that is new, or bigger, starts at once if there is room for it. */
+static void start_new(struct pmr_event *event, u64 now)
+{
+	struct pmr_context *context = event->context;
+
+	if (!pmr_event_is_leader(event))
+		pmr_event_start_late(event, now);
+	else if (event->attr.pinned)
+		context->pinned_waiting = true;
+	else
+		context->waiting++;
+}
 
 static void install(struct pmr_context *context, void *arg)
 {
@@ -117,184 +205,81 @@ static void install(struct pmr_context *context, void *arg)
 		install->err = -ESRCH;
 		return;
 	}
-	list_add_tail(&event->entry, &context->events);
-	event->since = pmr_context_time(context);
-	if (event->attr.disabled)
+	if (install->leader->state <= PMR_STATE_EXIT) {
+		install->err = -ENODEV;		/* it was removed on exec */
 		return;
-	event->state = PMR_STATE_INACTIVE;
-	pmr_event_try_start(event, event->since);
+	}
+	event->since = pmr_context_time(context);
+	if (!event->attr.disabled)
+		event->state = PMR_STATE_INACTIVE;
+	pmr_group_attach(event, install->leader);
+	start_new(event, event->since);
 }
 
 /**
  * pmr_event_install() - put an event into its context; it starts to count
  * unless attr.disabled
  * @event: event in no context
- * @context: context to which the caller holds a reference for the event
+ * @leader: leader that is to be its leader, or NULL for none
+ * @context: context to which the caller holds a reference, which goes to the
+ *	event; it must be the leader's
  *
- * Return: 0, or -ESRCH if the context's task has ended.
+ * Return: 0; -ESRCH if the context's task has ended; -ENODEV if the leader has
+ * left it; -EINVAL if the PMU can
+ * never count the group together; -E2BIG if its members could not be read any
+ * more at once; -ENOMEM. The reference is the event's in any case.
  */
-int pmr_event_install(struct pmr_event *event, struct pmr_context *context)
+int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
+		      struct pmr_context *context)
 {
-	struct install arg = { .event = event };
+	struct install arg = { .event = event, .leader = leader ?: event };
+	int err;
 
 	event->context = context;
-	if (context->task)
-		event->task = get_task_struct(context->task);
-	pmr_context_call(context, install, &arg);
-	return arg.err;
+	mutex_lock(&context->mutex);
+	err = pmr_group_fits(arg.leader, event);
+	if (!err)
+		err = pmr_group_check_size(arg.leader, event);
+	if (!err) {
+		pmr_context_call(context, install, &arg);
+		err = arg.err;
+	}
+	mutex_unlock(&context->mutex);
+	if (!err)
+		pmr_owner_add(event);
+	return err;
 }
 
 static void remove(struct pmr_context *context, void *arg)
 {
+	u64 now = pmr_context_time(context);
 	struct pmr_event *event = arg;
 
-	pmr_event_stop(event, pmr_context_time(context));
-	list_del_init(&event->entry);
+	pmr_group_update_times(event->leader, now);
+	pmr_event_stop(event, now);
+	event->state = PMR_STATE_DEAD;
+	if (!list_empty(&event->all))
+		pmr_group_detach(event);
 }
 
 /**
- * pmr_event_remove() - take an event out of its context
- * @event: event
+ * pmr_event_close() - end an event that user space has opened
+ * @event: event without mappings
  *
- * Afterwards no CPU touches it any more, its NMI handler included: that runs
- * on the same CPU as the removal.
+ * Its copies end with it. Afterwards no CPU touches it any more, its NMI
+ * handler included: that runs on the same CPU as the removal.
  */
-void pmr_event_remove(struct pmr_event *event)
+void pmr_event_close(struct pmr_event *event)
 {
-	pmr_context_call(event->context, remove, event);
-}
+	struct pmr_context *context = event->context;
+	LIST_HEAD(doomed);
 
-static void enable(struct pmr_context *context, void *arg)
-{
-	u64 now = pmr_context_time(context);
-	struct pmr_event *event = arg;
-
-	if (event->state != PMR_STATE_OFF)
-		return;
-	pmr_event_update_times(event, now);
-	event->state = PMR_STATE_INACTIVE;
-	pmr_event_try_start(event, now);
-	pmr_event_update_user_page(event);
-}
-
-/**
- * pmr_event_enable() - PERF_EVENT_IOC_ENABLE
- * @event: event
- */
-void pmr_event_enable(struct pmr_event *event)
-{
-	pmr_context_call(event->context, enable, event);
-}
-
-static void disable(struct pmr_context *context, void *arg)
-{
-	u64 now = pmr_context_time(context);
-	struct pmr_event *event = arg;
-
-	if (event->state < PMR_STATE_INACTIVE)
-		return;
-	pmr_event_stop(event, now);
-	pmr_event_update_times(event, now);
-	event->state = PMR_STATE_OFF;
-	pmr_event_update_user_page(event);
-}
-
-/**
- * pmr_event_disable() - PERF_EVENT_IOC_DISABLE
- * @event: event
- */
-void pmr_event_disable(struct pmr_event *event)
-{
-	pmr_context_call(event->context, disable, event);
-}
-
-static u64 total_count(const struct pmr_event *event)
-{
-	return event->state == PMR_STATE_ACTIVE ? pmr_pmu->count(&event->hw) : event->hw.count;
-}
-
-static void reset(struct pmr_context *context, void *arg)
-{
-	struct pmr_event *event = arg;
-
-	event->base = total_count(event);
-	pmr_event_update_user_page(event);
-}
-
-/**
- * pmr_event_reset() - PERF_EVENT_IOC_RESET: the count begins at 0 again, times
- * and losses do not
- * @event: event
- */
-void pmr_event_reset(struct pmr_event *event)
-{
-	pmr_context_call(event->context, reset, event);
-}
-
-struct set_period {
-	struct pmr_event *event;
-	u64 period;
-};
-
-static void set_period(struct pmr_context *context, void *arg)
-{
-	struct set_period *new = arg;
-	struct pmr_event *event = new->event;
-	u64 now = pmr_context_time(context);
-
-	pmr_event_stop(event, now);
-	event->attr.sample_period = new->period;
-	pmr_period_set(&event->hw, new->period);
-	pmr_event_try_start(event, now);
-}
-
-/**
- * pmr_event_set_period() - PERF_EVENT_IOC_PERIOD: a new period begins now,
- * and throttling ends
- * @event: sampling event
- * @period: 1 to 2^63 - 1
- */
-void pmr_event_set_period(struct pmr_event *event, u64 period)
-{
-	struct set_period arg = { .event = event, .period = period };
-
-	pmr_context_call(event->context, set_period, &arg);
-}
-
-struct read {
-	struct pmr_event *event;
-	struct pmr_value *value;
-};
-
-static void read_here(struct pmr_context *context, void *arg)
-{
-	struct read *read = arg;
-	struct pmr_event *event = read->event;
-
-	pmr_event_update_times(event, pmr_context_time(context));
-	read->value->count = total_count(event) - event->base;
-	read->value->enabled = event->enabled;
-	read->value->running = event->running;
-	pmr_event_update_user_page(event);
-}
-
-/**
- * pmr_event_read() - the count and its times, all of one moment
- * @event: event
- * @value: filled in
- */
-void pmr_event_read(struct pmr_event *event, struct pmr_value *value)
-{
-	struct read arg = { .event = event, .value = value };
-
-	pmr_context_call(event->context, read_here, &arg);
-}
-
-/**
- * pmr_event_lost() - samples of this event that found no room in the ring
- * @event: event
- */
-u64 pmr_event_lost(const struct pmr_event *event)
-{
-	return READ_ONCE(event->lost);
+	pmr_owner_remove(event);
+	mutex_lock(&context->mutex);
+	pmr_context_call(context, remove, event);
+	pmr_inherit_orphan(event, &doomed);
+	mutex_unlock(&context->mutex);
+	pmr_inherit_free(&doomed);
+	pmr_output_detach(event);
+	pmr_event_put(event);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The event: one per open, from PMURING_IOC_OPEN to the last close.
+ * The event: one per open, from PMURING_IOC_OPEN to the last close, and one
+ * per inherited copy, from fork until its task has ended and been accounted.
  */
 #ifndef PMR_EVENT_H
 #define PMR_EVENT_H
 
 #include <linux/irq_work.h>
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
@@ -16,30 +18,36 @@
 #include "pmu/pmu.h"
 #include "ring/ring.h"
 
+struct fasync_struct;
 struct pmr_context;
 struct pmr_mlock;
 
 /**
  * enum pmr_state - state of an event; the order carries meaning
+ * @PMR_STATE_DEAD: closed, an inherited copy may still name it
  * @PMR_STATE_EXIT: its task has ended; the counts stay readable
+ * @PMR_STATE_ERROR: pinned, and there was no counter for it
  * @PMR_STATE_OFF: disabled by the user
- * @PMR_STATE_INACTIVE: enabled, but not on a counter
- * @PMR_STATE_ACTIVE: on a counter
+ * @PMR_STATE_INACTIVE: enabled, but not counting
+ * @PMR_STATE_ACTIVE: counting
  */
 enum pmr_state {
+	PMR_STATE_DEAD = -4,
 	PMR_STATE_EXIT = -3,
+	PMR_STATE_ERROR = -2,
 	PMR_STATE_OFF = -1,
 	PMR_STATE_INACTIVE = 0,
 	PMR_STATE_ACTIVE = 1,
 };
 
 /**
- * struct pmr_plan - what a sample of an event consists of, decided at open
+ * struct pmr_plan - what the records of an event consist of, decided at open
  * @sample_type: PERF_SAMPLE_* of the attr
- * @sample_size: bytes of a sample, header included
+ * @sample_size: bytes of the fixed part of a sample, header included
  * @id_size: bytes of the sample_id trailer of other records, or 0
  * @lost_size: bytes of a LOST record
  * @throttle_size: bytes of a THROTTLE or UNTHROTTLE record
+ * @variable: it has fields whose size is known only when it is taken
  * @hide_kernel: the owner may not see kernel addresses, not even by skid
  * @init_pid_ns: pids are those of the initial namespace
  * @clock: source of TIME, NULL for the scheduler's clock
@@ -50,65 +58,134 @@ struct pmr_plan {
 	u16 id_size;
 	u16 lost_size;
 	u16 throttle_size;
+	bool variable;
 	bool hide_kernel;
 	bool init_pid_ns;
 	u64 (*clock)(void);
 };
 
+/* What an event's irq_work has to do, out of NMI context: pmr_event.pending */
+#define PMR_PENDING_WAKE	0	/* wake the readers of its ring, send SIGIO */
+#define PMR_PENDING_DISABLE	1	/* the last overflow that REFRESH granted */
+#define PMR_PENDING_HUP		2	/* SIGIO says POLL_HUP */
+
 /**
  * struct pmr_event - an event
  * @hw: what the PMU knows of it; @hw comes first, the NMI starts from it
  * @plan: see struct pmr_plan
- * @ring: where its samples go, or NULL; changed under @mmap_mutex
- * @id: unique since load, never 0
- * @base: count at the last PERF_EVENT_IOC_RESET
+ * @top: the event that user space opened: itself, or what it is an inherited
+ *	copy of. Records carry its id and go into its ring
+ * @ring: where its samples go, or NULL; changed under @mmap_mutex; a copy has
+ *	none
+ * @user_page: where its count and times are published, or NULL; under the
+ *	context's lock
+ * @id: unique since load, never 0; STREAM_ID of records
  * @task: the task it follows, NULL for a CPU's event; holds a reference
- * @lost: samples that found no room
+ * @lost: samples that found no room, those of copies included
  * @tick: jiffies of the last sample, for throttling
  * @tick_samples: samples in that tick
- * @wake: wakes the readers, out of NMI context
+ * @limit: overflows until it is disabled (PERF_EVENT_IOC_REFRESH), 0 for no
+ *	limit
+ * @freq_stamp: clock when frequency mode last looked, or 0, see sample/freq.h
+ * @freq_count: count at that time
+ * @freq_period: period that gives sample_freq, in fractions, or 0
+ * @pending: PMR_PENDING_* bits for @work
+ * @work: does what an overflow cannot, in hard IRQ on the same CPU
  * @state: enum pmr_state, under the context's lock
  * @cpu: the only CPU it counts on, or -1
  * @context: where it is scheduled; holds a reference
- * @entry: in the context's list, under its lock
+ * @leader: leader of its group, itself in a group of one
+ * @siblings: leader: its siblings; sibling: its place among them
+ * @nr_siblings: leader: how many
+ * @generation: leader: grows when the group changes; a copy has its
+ *	original's of the moment of fork
+ * @turn: leader: the turn in which it last began to count
+ * @entry: leader: in one of the context's lists of groups
+ * @all: in the context's list of all events
  * @since: the context's time when @enabled and @running were last brought
  *	up to date
  * @enabled: ns enabled while the context was in
- * @running: ns of these on a counter
+ * @running: ns of these counting
+ * @children: top: its inherited copies
+ * @child: copy: in @children of @top
+ * @children_lock: protects insertion into @children, and @orphaned, against
+ *	forks on several CPUs. Who removes holds the context's mutex
+ * @orphaned: top: closed, no copies any more
+ * @reaping: copy: its task has ended, the reaper will free it; under its
+ *	context's lock
+ * @reap: copy: on the way to the reaper
+ * @child_count: top: counts of copies whose tasks have ended
+ * @child_enabled: top: and their times
+ * @child_running: top: and their times
  * @attr: as given at open
+ * @owner: who opened it, for prctl(PR_TASK_PERF_EVENTS_ENABLE); a reference
+ * @owned: in the list of all open events
  * @pid_ns: namespace of the opener; holds a reference
  * @waitq: readers in poll()
+ * @fasync: who gets SIGIO
  * @mmap_mutex: protects @ring, @mappings and @charge
  * @mappings: VMAs of the ring
+ * @rdpmc_mm: the process that may read its counter, for comparison only
  * @charge: what the ring's memory was charged to
+ * @attached: in the list of events that write into its ring, see
+ *	core/output.c
+ * @ref: the file holds one, each copy one on its @top
  * @rcu: the NMI and the hooks may still look when the last reference goes
  */
 struct pmr_event {
 	struct pmr_hw hw;
 	struct pmr_plan plan;
+	struct pmr_event *top;
 	struct pmr_ring __rcu *ring;
+	struct perf_event_mmap_page *user_page;
 	u64 id;
-	u64 base;
 	struct task_struct *task;
 	u64 lost;
 	unsigned long tick;
 	u32 tick_samples;
-	struct irq_work wake;
+	atomic_t limit;
+	u64 freq_stamp;
+	u64 freq_count;
+	u64 freq_period;
+	unsigned long pending;
+	struct irq_work work;
 
 	int state;
 	int cpu;
 	struct pmr_context *context;
+	struct pmr_event *leader;
+	struct list_head siblings;
+	u32 nr_siblings;
+	u32 generation;
+	u32 turn;
 	struct list_head entry;
+	struct list_head all;
 	u64 since;
 	u64 enabled;
 	u64 running;
 
+	struct list_head children;
+	struct list_head child;
+	raw_spinlock_t children_lock;	/* protects children against forks */
+	bool orphaned;
+	bool reaping;
+	struct llist_node reap;
+	u64 child_count;
+	u64 child_enabled;
+	u64 child_running;
+
 	struct perf_event_attr attr;
+	struct pid *owner;
+	struct list_head owned;
 	struct pid_namespace *pid_ns;
 	wait_queue_head_t waitq;
+	struct fasync_struct *fasync;
 	struct mutex mmap_mutex;	/* protects ring, mappings and charge */
 	unsigned int mappings;
+	struct mm_struct *rdpmc_mm;
 	struct pmr_mlock *charge;
+	struct list_head attached;
+	struct kref ref;
 	struct rcu_head rcu;
 };
 
@@ -117,27 +194,60 @@ struct pmr_event {
  * @count: events
  * @enabled: ns enabled
  * @running: ns running
+ * @id: id of the event
+ * @lost: samples that found no room
  */
 struct pmr_value {
 	u64 count;
 	u64 enabled;
 	u64 running;
+	u64 id;
+	u64 lost;
 };
 
+static inline bool pmr_event_is_leader(const struct pmr_event *event)
+{
+	return event->leader == event;
+}
+
+static inline bool pmr_event_is_copy(const struct pmr_event *event)
+{
+	return event->top != event;
+}
+
+/* Under the context's lock, or where the group cannot change otherwise. */
+#define pmr_for_each_sibling(sibling, group_leader)				\
+	list_for_each_entry(sibling, &(group_leader)->siblings, siblings)
+
+/* core/event.c */
 struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu);
-void pmr_event_free(struct pmr_event *event);
-
-int pmr_event_install(struct pmr_event *event, struct pmr_context *context);
-void pmr_event_remove(struct pmr_event *event);
-void pmr_event_enable(struct pmr_event *event);
-void pmr_event_disable(struct pmr_event *event);
-void pmr_event_reset(struct pmr_event *event);
-void pmr_event_set_period(struct pmr_event *event, u64 period);
-void pmr_event_read(struct pmr_event *event, struct pmr_value *value);
-void pmr_event_update_user_page(struct pmr_event *event);
-void pmr_event_init_user_page(struct pmr_ring *ring);
-u64 pmr_event_lost(const struct pmr_event *event);
-
+void pmr_event_init_common(struct pmr_event *event);
+void pmr_event_put(struct pmr_event *event);
+int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
+		      struct pmr_context *context);
+void pmr_event_close(struct pmr_event *event);
 u32 pmr_events_open(void);
+
+/* core/control.c */
+void pmr_event_enable(struct pmr_event *event, bool group);
+void pmr_event_disable(struct pmr_event *event, bool group);
+void pmr_event_disable_locked(struct pmr_event *event);
+void pmr_event_reset(struct pmr_event *event, bool group);
+int pmr_event_refresh(struct pmr_event *event, int overflows);
+void pmr_event_set_period(struct pmr_event *event, u64 period);
+
+/* core/count.c */
+void pmr_event_read(struct pmr_event *event, struct pmr_value *value);
+int pmr_group_read(struct pmr_event *event, struct pmr_value **values, unsigned int max);
+unsigned int pmr_read_words(u64 format, unsigned int members);
+int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event);
+
+/* core/user_page.c */
+void pmr_event_update_user_page(struct pmr_event *event);
+void pmr_event_init_user_page(struct perf_event_mmap_page *page);
+void pmr_event_map_user_page(struct pmr_event *event, struct perf_event_mmap_page *page,
+			     bool counter);
+void pmr_event_unmap_user_page(struct pmr_event *event);
+void pmr_user_page_init(void);
 
 #endif /* PMR_EVENT_H */

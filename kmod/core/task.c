@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Owns the contexts of tasks and of CPUs: the table that finds a task's
- * context, and their way in and out at context switches, exits and hotplug.
+ * context, and their way in and out at context switches, execs, exits and
+ * hotplug.
  *
- * pmr_task_context_get(), _put(), _load(): task context, may sleep.
- * pmr_task_switch(): sched_switch, interrupts off, runqueue lock held.
- * pmr_task_exit(): the exiting task. cpu_online, cpu_offline: that CPU, from
- * the hotplug callbacks, interrupts off.
+ * pmr_task_context_get(), pmr_context_put(), pmr_task_context_load(): task
+ * context, may sleep. pmr_task_context_new(): the forking task, preemption
+ * off. pmr_task_switch(): sched_switch, interrupts off, runqueue lock held.
+ * pmr_task_exec(), _exit(): the task itself, preemption off. cpu_online,
+ * cpu_offline: that CPU, from the hotplug callbacks, interrupts off.
  *
- * A task_struct has no room for us, hence the table. Its lock is a leaf,
- * taken in task context only; lookups run under RCU.
+ * A task_struct has no room for us, hence the table. Its lock is a leaf, taken
+ * in task context only; lookups run under RCU.
  */
 #include <linux/err.h>
 #include <linux/hash.h>
-#include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -21,62 +22,32 @@
 #include <linux/smp.h>
 
 #include "core/context.h"
+#include "core/inherit.h"
+#include "core/sideband.h"
+#include "core/tick.h"
+#include "core/tick.h"
 
 #define TABLE_BITS	8
 
 static struct hlist_head table[1 << TABLE_BITS];
 /* Protects the chains of @table against each other's writers. */
-static DEFINE_SPINLOCK(table_lock);
-/* Serialises find-or-create, so that a task never gets two contexts. */
-static DEFINE_MUTEX(create_mutex);
+static DEFINE_RAW_SPINLOCK(table_lock);
 
 static struct hlist_head *chain_of(const struct task_struct *task)
 {
 	return &table[hash_ptr(task, TABLE_BITS)];
 }
 
-/* Under RCU. */
+/* Under RCU or table_lock. */
 static struct pmr_context *find(const struct task_struct *task)
 {
 	struct pmr_context *context;
 
-	hlist_for_each_entry_rcu(context, chain_of(task), node, rcu_read_lock_any_held())
+	hlist_for_each_entry_rcu(context, chain_of(task), node, rcu_read_lock_any_held() ||
+				 lockdep_is_held(&table_lock))
 		if (context->task == task)
 			return context;
 	return NULL;
-}
-
-static bool take_out_of_table(struct pmr_context *context)
-{
-	bool was_in;
-
-	spin_lock(&table_lock);
-	was_in = !hlist_unhashed(&context->node);
-	if (was_in)
-		hlist_del_init_rcu(&context->node);
-	spin_unlock(&table_lock);
-	return was_in;
-}
-
-static void drop(struct pmr_context *context)
-{
-	if (refcount_dec_and_test(&context->ref)) {
-		put_task_struct(context->task);
-		kfree_rcu(context, rcu);
-	}
-}
-
-static struct pmr_context *create(struct task_struct *task)
-{
-	struct pmr_context *context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
-
-	if (!context)
-		return NULL;
-	pmr_context_init(context, get_task_struct(task));
-	spin_lock(&table_lock);
-	hlist_add_head_rcu(&context->node, chain_of(task));
-	spin_unlock(&table_lock);
-	return context;
 }
 
 static struct pmr_context *find_and_get(struct task_struct *task)
@@ -91,6 +62,54 @@ static struct pmr_context *find_and_get(struct task_struct *task)
 	return context;
 }
 
+/*
+ * Puts a new context into the table unless the task has got one meanwhile.
+ * One whose last reference is gone is on its way out and does not count.
+ */
+static struct pmr_context *insert(struct pmr_context *new)
+{
+	struct pmr_context *old;
+
+	raw_spin_lock(&table_lock);
+	old = find(new->task);
+	if (old && refcount_inc_not_zero(&old->ref)) {
+		raw_spin_unlock(&table_lock);
+		put_task_struct(new->task);
+		kfree(new);
+		return old;
+	}
+	hlist_add_head_rcu(&new->node, chain_of(new->task));
+	raw_spin_unlock(&table_lock);
+	return new;
+}
+
+static void take_out_of_table(struct pmr_context *context)
+{
+	raw_spin_lock(&table_lock);
+	if (!hlist_unhashed(&context->node))
+		hlist_del_init_rcu(&context->node);
+	raw_spin_unlock(&table_lock);
+}
+
+/**
+ * pmr_task_context_new() - a context for a task that has just been forked
+ * @task: the task
+ *
+ * Return: the context with a reference for the caller, or NULL.
+ */
+struct pmr_context *pmr_task_context_new(struct task_struct *task)
+{
+	struct pmr_context *context = find_and_get(task);
+
+	if (context)
+		return context;
+	context = kzalloc(sizeof(*context), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
+	if (!context)
+		return NULL;
+	pmr_context_init(context, get_task_struct(task));
+	return insert(context);
+}
+
 /**
  * pmr_task_context_get() - the context of a task
  * @task: a task to which the caller holds a reference
@@ -102,18 +121,15 @@ static struct pmr_context *find_and_get(struct task_struct *task)
  */
 struct pmr_context *pmr_task_context_get(struct task_struct *task)
 {
-	struct pmr_context *context;
+	struct pmr_context *context = find_and_get(task);
 
-	mutex_lock(&create_mutex);
-	context = find_and_get(task);
 	if (!context) {
-		context = create(task);
-		if (context)
-			refcount_inc(&context->ref);	/* create()'s one is the table's */
+		context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
+		if (!context)
+			return ERR_PTR(-ENOMEM);
+		pmr_context_init(context, get_task_struct(task));
+		context = insert(context);
 	}
-	mutex_unlock(&create_mutex);
-	if (!context)
-		return ERR_PTR(-ENOMEM);
 	/*
 	 * The exit hook finds the context if it runs after the insertion; if it
 	 * ran before, PF_EXITING was set even earlier. Pairs with the locks,
@@ -121,7 +137,7 @@ struct pmr_context *pmr_task_context_get(struct task_struct *task)
 	 */
 	smp_mb();
 	if (READ_ONCE(task->flags) & PF_EXITING) {
-		pmr_task_context_put(context);
+		pmr_context_put(context);
 		return ERR_PTR(-ESRCH);
 	}
 	return context;
@@ -130,44 +146,32 @@ struct pmr_context *pmr_task_context_get(struct task_struct *task)
 static void retire(struct pmr_context *context, void *unused)
 {
 	if (context->on_cpu >= 0) {
-		this_cpu_write(pmr_task_context, NULL);
-		pmr_context_out(context);
+		if (this_cpu_read(pmr_task_context) == context)
+			this_cpu_write(pmr_task_context, NULL);
+		pmr_schedule_out(context);
 	}
 	context->exited = true;
 }
 
 /**
- * pmr_task_context_put() - drop a reference of pmr_task_context_get()
- * @context: context; an event that held the reference has been removed
+ * pmr_context_put() - drop a reference
+ * @context: context; the event that held it has been removed
  *
- * A context that only the table still holds leaves it, so that switches of its
- * task cost nothing any more. A switch that has just found it there sees that
- * it is retired.
+ * A task's context goes with its last event, so that switches of the task cost
+ * nothing any more. A switch that has just found it in the table sees that it is
+ * retired.
  */
-void pmr_task_context_put(struct pmr_context *context)
+void pmr_context_put(struct pmr_context *context)
 {
-	mutex_lock(&create_mutex);
-	if (refcount_read(&context->ref) == 2 && take_out_of_table(context)) {
-		pmr_context_call(context, retire, NULL);
-		drop(context);
-	}
-	drop(context);
-	mutex_unlock(&create_mutex);
-}
-
-/* This CPU, interrupts off. A CPU whose own context is out is going down. */
-static void come_in(struct pmr_context *context)
-{
-	if (this_cpu_read(pmr_cpu_context.on_cpu) < 0)
+	if (!context->task || !refcount_dec_and_test(&context->ref))
 		return;
-	raw_spin_lock(&context->lock);
-	if (!context->exited && context->on_cpu < 0) {
-		this_cpu_write(pmr_task_context, context);
-		pmr_context_in(context);
-	}
-	raw_spin_unlock(&context->lock);
+	take_out_of_table(context);
+	pmr_context_call(context, retire, NULL);
+	put_task_struct(context->task);
+	kfree_rcu(context, rcu);
 }
 
+/* This CPU, interrupts off. */
 static void go_out(void)
 {
 	struct pmr_context *context = this_cpu_read(pmr_task_context);
@@ -176,17 +180,36 @@ static void go_out(void)
 		return;
 	raw_spin_lock(&context->lock);
 	this_cpu_write(pmr_task_context, NULL);
-	pmr_context_out(context);
+	pmr_schedule_out(context);
 	raw_spin_unlock(&context->lock);
-	pmr_context_fill_cpu();
+}
+
+/* This CPU, interrupts off. A CPU whose own context is out is going down. */
+static void come_in(struct pmr_context *context)
+{
+	bool more = false;
+
+	if (this_cpu_read(pmr_cpu_context.on_cpu) < 0)
+		return;
+	raw_spin_lock(&context->lock);
+	if (!context->exited && context->on_cpu < 0) {
+		this_cpu_write(pmr_task_context, context);
+		pmr_schedule_in(context);
+		more = context->waiting || context->pinned_waiting;
+	}
+	raw_spin_unlock(&context->lock);
+	if (unlikely(more))
+		pmr_schedule_fill();
 }
 
 static void come_in_if_current(void *info)
 {
 	struct pmr_context *context = info;
 
-	if (current == context->task)
-		come_in(context);
+	if (current != context->task || this_cpu_read(pmr_task_context) == context)
+		return;
+	go_out();	/* an empty one that is being retired */
+	come_in(context);
 }
 
 /**
@@ -204,7 +227,7 @@ void pmr_task_context_load(struct pmr_context *context)
 
 	if (context->task == current) {
 		local_irq_save(flags);
-		come_in(context);
+		come_in_if_current(context);
 		local_irq_restore(flags);
 		return;
 	}
@@ -218,16 +241,91 @@ void pmr_task_context_load(struct pmr_context *context)
 
 /**
  * pmr_task_switch() - another task comes on this CPU
- * @next: the task; current is still the previous one
+ * @prev: the previous one, still current
+ * @next: the task
  */
-void pmr_task_switch(struct task_struct *next)
+void pmr_task_switch(struct task_struct *prev, struct task_struct *next)
 {
 	struct pmr_context *context;
 
+	pmr_software_switch();
+	pmr_sideband_switch_out(prev, next);
 	go_out();
 	context = find(next);
 	if (context)
 		come_in(context);
+	else if (unlikely(this_cpu_read(pmr_cpu_context.waiting)))
+		pmr_schedule_fill();
+	if (next->mm && unlikely(atomic_read(&next->mm->context.perf_rdpmc_allowed)) && pmr_pmu)
+		pmr_pmu->scrub();
+	pmr_sideband_switch_in(prev, next);
+}
+
+static void enable_on_exec(struct pmr_event *event, u64 now)
+{
+	if (!event->attr.enable_on_exec)
+		return;
+	event->attr.enable_on_exec = 0;
+	if (event->state >= PMR_STATE_INACTIVE || event->state < PMR_STATE_ERROR)
+		return;
+	pmr_group_update_times(event->leader, now);
+	event->state = PMR_STATE_INACTIVE;
+}
+
+/* Events are started afterwards: all siblings that are to be on are on then. */
+static void start_enabled(struct pmr_context *context)
+{
+	context->pinned_waiting = !list_empty(&context->pinned);
+	context->waiting += !list_empty(&context->flexible);
+}
+
+static void end_event(struct pmr_event *event, u64 now)
+{
+	pmr_event_stop(event, now);
+	pmr_event_update_times(event, now);
+	event->state = PMR_STATE_EXIT;
+	if (pmr_event_is_copy(event)) {
+		pmr_sideband_read(event);
+		pmr_inherit_end(event);
+		return;
+	}
+	set_bit(PMR_PENDING_WAKE, &event->pending);
+	irq_work_queue(&event->work);
+}
+
+/**
+ * pmr_task_exec() - a task runs another program from here on
+ * @task: current
+ */
+void pmr_task_exec(struct task_struct *task)
+{
+	struct pmr_event *event, *next;
+	struct pmr_context *context;
+	unsigned long flags;
+	u64 now;
+
+	local_irq_save(flags);
+	context = this_cpu_read(pmr_task_context);
+	if (context) {
+		raw_spin_lock(&context->lock);
+		now = pmr_context_time(context);
+		list_for_each_entry_safe(event, next, &context->events, all) {
+			enable_on_exec(event, now);
+			if (event->attr.remove_on_exec && event->state > PMR_STATE_EXIT) {
+				pmr_group_update_times(event->leader, now);
+				end_event(event, now);
+				pmr_group_detach(event);
+			}
+		}
+		list_for_each_entry(event, &context->events, all)
+			if (!pmr_event_is_leader(event))
+				pmr_event_start_late(event, now);
+		start_enabled(context);
+		raw_spin_unlock(&context->lock);
+		pmr_schedule_fill();
+	}
+	local_irq_restore(flags);
+	pmr_inherit_reap();
 }
 
 static void end_events(struct pmr_context *context)
@@ -236,11 +334,10 @@ static void end_events(struct pmr_context *context)
 	struct pmr_event *event;
 
 	context->exited = true;
-	list_for_each_entry(event, &context->events, entry) {
+	list_for_each_entry(event, &context->events, all)
 		pmr_event_update_times(event, now);
-		event->state = PMR_STATE_EXIT;
-		irq_work_queue(&event->wake);
-	}
+	list_for_each_entry(event, &context->events, all)
+		end_event(event, now);
 }
 
 /**
@@ -251,21 +348,26 @@ static void end_events(struct pmr_context *context)
  */
 void pmr_task_exit(struct task_struct *task)
 {
-	struct pmr_context *context = find_and_get(task);
+	struct pmr_context *context;
 	unsigned long flags;
 
-	if (!context)
-		return;
-	local_irq_save(flags);
-	go_out();
-	raw_spin_lock(&context->lock);
-	end_events(context);
-	raw_spin_unlock(&context->lock);
-	local_irq_restore(flags);
-
-	if (take_out_of_table(context))
-		drop(context);
-	drop(context);
+	pmr_sideband_exit(task);
+	rcu_read_lock();	/* the context outlives the hook, whoever puts it */
+	context = find(task);
+	if (context) {
+		local_irq_save(flags);
+		if (this_cpu_read(pmr_task_context) == context) {
+			go_out();
+			pmr_schedule_fill();
+		}
+		raw_spin_lock(&context->lock);
+		end_events(context);
+		raw_spin_unlock(&context->lock);
+		local_irq_restore(flags);
+		take_out_of_table(context);
+	}
+	rcu_read_unlock();
+	pmr_inherit_reap();
 }
 
 /**
@@ -287,19 +389,29 @@ void pmr_contexts_cpu_online(void)
 	struct pmr_context *context = this_cpu_ptr(&pmr_cpu_context);
 
 	raw_spin_lock(&context->lock);
-	pmr_context_in(context);
+	pmr_schedule_in(context);
 	raw_spin_unlock(&context->lock);
+	pmr_schedule_fill();
 }
 
 /**
  * pmr_contexts_cpu_offline() - this CPU goes down: nothing runs here any more
+ *
+ * Who polls an event of this CPU gets EPOLLHUP until it comes back.
  */
 void pmr_contexts_cpu_offline(void)
 {
 	struct pmr_context *context = this_cpu_ptr(&pmr_cpu_context);
+	struct pmr_event *event;
 
 	go_out();
 	raw_spin_lock(&context->lock);
-	pmr_context_out(context);
+	pmr_schedule_out(context);
+	list_for_each_entry(event, &context->events, all) {
+		set_bit(PMR_PENDING_WAKE, &event->pending);
+		irq_work_queue(&event->work);
+	}
 	raw_spin_unlock(&context->lock);
+	pmr_schedule_cpu_offline();
+	pmr_tick_cpu_offline();
 }

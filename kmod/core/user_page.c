@@ -1,59 +1,149 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns what the kernel writes into the user page beside the ring's positions:
- * struct perf_event_mmap_page from lock to time_running.
+ * Owns what the kernel writes into the user page beside the ring's positions
+ * and the counter (pmu/user_page.h): the times, and the conversion of the TSC
+ * into the clock that stamps them.
  *
- * pmr_event_update_user_page(): event's CPU, interrupts off, context locked,
- * so that there is one writer; the NMI never writes these fields.
+ * pmr_event_update_user_page(): event's CPU, interrupts off, context locked.
+ * pmr_event_map_user_page() and _unmap(): task context. No other locks.
  */
-#include <linux/rcupdate.h>
+#include <linux/clocksource.h>
+#include <linux/math64.h>
+#include <linux/sched/clock.h>
+#include <asm/tsc.h>
 
 #include "core/context.h"
 #include "core/event.h"
+#include "pmu/user_page.h"
+
+/**
+ * struct conversion - TSC to ns: (tsc * @mult) >> @shift; no @mult, no TSC
+ * @mult: multiplier
+ * @shift: shift, below 32
+ */
+static struct conversion {
+	u32 mult;
+	u32 shift;
+} conversion __read_mostly;
+
+/**
+ * pmr_user_page_init() - find out whether the TSC is a clock
+ *
+ * The kernel computes its scheduler clock from the same two numbers, which it
+ * does not export.
+ */
+void pmr_user_page_init(void)
+{
+	if (!tsc_khz || check_tsc_unstable() || !boot_cpu_has(X86_FEATURE_CONSTANT_TSC) ||
+	    !boot_cpu_has(X86_FEATURE_NONSTOP_TSC))
+		return;
+	clocks_calc_mult_shift(&conversion.mult, &conversion.shift, tsc_khz, NSEC_PER_MSEC, 0);
+	/* A shift of 32 is too much for readers that compute in 32 bits. */
+	if (conversion.shift == 32) {
+		conversion.shift = 31;
+		conversion.mult >>= 1;
+	}
+}
 
 /**
  * pmr_event_init_user_page() - the constant part
- * @ring: ring that nobody sees yet
+ * @page: page that nobody sees yet
  *
  * version stays 0, as on every Linux. The reserved part, which @size excludes,
  * begins behind time_mask.
  */
-void pmr_event_init_user_page(struct pmr_ring *ring)
+void pmr_event_init_user_page(struct perf_event_mmap_page *page)
 {
-	struct perf_event_mmap_page *page = ring->user_page;
-
 	page->cap_bit0_is_deprecated = 1;
 	page->size = offsetof(struct perf_event_mmap_page, __reserved);
+}
+
+/*
+ * A reader adds to the times what has passed since they were published, and
+ * finds the clock of records that have TIME without use_clockid.
+ */
+static void publish_clock(const struct pmr_event *event, struct perf_event_mmap_page *page)
+{
+	u64 passed;
+
+	if (!conversion.mult)
+		return;
+	passed = mul_u64_u32_shr(rdtsc_ordered(), conversion.mult, conversion.shift);
+	page->time_mult = conversion.mult;
+	page->time_shift = conversion.shift;
+	page->time_offset = -passed;
+	page->cap_user_time = 1;
+	if (!event->attr.use_clockid) {
+		page->time_zero = local_clock() - passed;
+		page->cap_user_time_zero = 1;
+	}
 }
 
 /**
  * pmr_event_update_user_page() - publish count and times as of now
  * @event: event
- *
- * index stays 0: the counters cannot be read from user space yet, so @offset
- * is the whole count.
  */
 void pmr_event_update_user_page(struct pmr_event *event)
 {
-	struct pmr_ring *ring = rcu_dereference_check(event->ring,
-						      lockdep_is_held(&event->context->lock));
-	struct perf_event_mmap_page *page;
+	struct perf_event_mmap_page *page = event->user_page;
 
-	if (!ring)
+	if (likely(!page))
 		return;
-	page = ring->user_page;
-	/*
-	 * A sequence lock whose readers are in user space on the same CPU or
-	 * another: stores become visible in order on x86, so only the compiler
-	 * has to be held. Pairs with the barriers in the reader that the comment
-	 * in <linux/perf_event.h> describes.
-	 */
-	WRITE_ONCE(page->lock, page->lock + 1);
-	barrier();
-	page->index = 0;
-	page->offset = event->hw.count - event->base;
-	page->time_enabled = event->enabled;
-	page->time_running = event->running;
-	barrier();
-	WRITE_ONCE(page->lock, page->lock + 1);
+	pmr_user_page_begin(page);
+	if (event->hw.user_page && event->state == PMR_STATE_ACTIVE) {
+		pmr_publish_counter(&event->hw);
+	} else {
+		page->index = 0;
+		page->offset = event->hw.count - event->hw.base;
+	}
+	page->time_enabled = event->enabled + event->child_enabled;
+	page->time_running = event->running + event->child_running;
+	publish_clock(event, page);
+	pmr_user_page_end(page);
+}
+
+struct map {
+	struct pmr_event *event;
+	struct perf_event_mmap_page *page;
+	bool counter;
+};
+
+static void map(struct pmr_context *context, void *arg)
+{
+	struct map *map = arg;
+	struct pmr_event *event = map->event;
+
+	pmr_event_update_times(event, pmr_context_time(context));
+	event->user_page = map->page;
+	event->hw.user_page = map->counter ? map->page : NULL;
+	if (map->counter)
+		map->page->cap_user_rdpmc = 1;
+	pmr_event_update_user_page(event);
+}
+
+/**
+ * pmr_event_map_user_page() - an event has a user page from now on
+ * @event: event
+ * @page: the page
+ * @counter: user space may read the counter itself
+ */
+void pmr_event_map_user_page(struct pmr_event *event, struct perf_event_mmap_page *page,
+			     bool counter)
+{
+	struct map arg = { .event = event, .page = page, .counter = counter };
+
+	pmr_context_call(event->context, map, &arg);
+}
+
+/**
+ * pmr_event_unmap_user_page() - an event has none any more
+ * @event: event
+ *
+ * Afterwards nobody writes into the page.
+ */
+void pmr_event_unmap_user_page(struct pmr_event *event)
+{
+	struct map arg = { .event = event };
+
+	pmr_context_call(event->context, map, &arg);
 }

@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 
 #include "core/context.h"
+#include "core/sideband.h"
 #include "hooks/hooks.h"
 #include "hooks/tracepoint.h"
 
@@ -21,7 +22,7 @@ static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
 {
 	pmr_software_caller(_RET_IP_, (unsigned long)__builtin_frame_address(0));
-	pmr_task_switch(prev, next, preempt);
+	pmr_task_switch(prev, next);
 	if (unlikely(pmr_migrate_on()) && pmr_migrate_arrived(next))
 		pmr_software_migration();
 }
@@ -37,8 +38,11 @@ static void on_fork(void *data, struct task_struct *child, unsigned long clone_f
  */
 static void on_rename(void *data, struct task_struct *task, const char *name)
 {
-	if (task == current && task->in_execve)
+	bool exec = task == current && task->in_execve;
+
+	if (exec)
 		pmr_task_exec(task);
+	pmr_sideband_comm(task, name, exec);
 }
 
 static void on_exit(void *data, struct task_struct *task)

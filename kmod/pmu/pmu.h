@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The PMU layer: what it offers to the core. A driver (pmu/x86/) owns the
- * counters of a CPU, knows how an attr is programmed, and takes the PMI.
+ * The PMU layer: what it offers to the core. A driver of the machine's PMU
+ * (pmu/x86/) owns the counters of a CPU, knows how an attr is programmed, and
+ * takes the PMI. The software PMU (software.c) counts what hooks report.
  */
 #ifndef PMR_PMU_H
 #define PMR_PMU_H
 
+#include <linux/hrtimer.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/static_call.h>
@@ -15,49 +17,84 @@
 #define PMR_FIXED_BASE		32
 #define PMR_COUNTERS_MAX	48
 
+struct pmr_pmu;
+struct task_struct;
+
 /**
- * struct pmr_hw - one event as the hardware sees it
+ * struct pmr_hw - one event as its PMU sees it
+ * @pmu: the PMU that counts it
  * @count: events counted up to @prev_raw; written by the owning CPU only
+ * @base: @count at the last PERF_EVENT_IOC_RESET
  * @prev_raw: value of the counter that @count stands for
  * @period: events between two samples; counting events have none, they
  *	only need a PMI before the counter has gone round
+ * @next_period: length of the periods after this one, or 0: as this one
  * @period_left: events until the next sample; not positive: it is due
  * @last_period: events that the sample now being written stands for
- * @reloads: grows with each write of the counter by the NMI, see
- *	pmr_pmu_count()
- * @counter_msr: MSR of the counter it runs on
- * @rdpmc: its number for RDPMC
+ * @reloads: grows with each write of the counter by the NMI, see @count of
+ *	struct pmr_pmu
+ * @user_page: where index and offset are published for RDPMC from user space,
+ *	or NULL; see core/user_page.c
  * @idx: the counter it runs on, as bit of GLOBAL_STATUS, or -1
  * @last_idx: the one it ran on before, to be preferred
  * @sampling: it has a period
  * @throttled: it counts on, but writes no samples until the next tick
  * @kernel: it counts in ring 0, so it can overflow while a PMI is handled
+ * @user: it counts in ring 3
+ * @counter_msr: MSR of the counter it runs on
+ * @rdpmc: its number for RDPMC
+ * @width: its width in bits
  * @config: PERFEVTSELx without EN and INT
  * @fixed_config: its four bits of FIXED_CTR_CTRL
  * @allowed: counters that can count it, as bits of GLOBAL_STATUS
+ * @software: PERF_COUNT_SW_* of a software event
+ * @every: each occurrence is a sample, whatever the period
+ * @exclude_idle: clocks: no sample of the idle task
+ * @addr: PERF_SAMPLE_ADDR of the sample now being written
+ * @node: in its CPU's list of software events of its kind, while it runs
+ * @timer: of a clock that samples
  */
 struct pmr_hw {
+	const struct pmr_pmu *pmu;
 	u64 count;
+	u64 base;
 	u64 prev_raw;
 	u64 period;
+	u64 next_period;
 	s64 period_left;
 	u64 last_period;
 	u32 reloads;
-	u32 counter_msr;
-	u32 rdpmc;
+	struct perf_event_mmap_page *user_page;
 	s16 idx;
 	s16 last_idx;
 	bool sampling;
 	bool throttled;
 	bool kernel;
-	u64 config;
-	u64 fixed_config;
-	u64 allowed;
+	bool user;
+	union {
+		struct {
+			u32 counter_msr;
+			u32 rdpmc;
+			u8 width;
+			u64 config;
+			u64 fixed_config;
+			u64 allowed;
+		};
+		struct {
+			u32 software;
+			bool every;
+			bool exclude_idle;
+			u64 addr;
+			struct hlist_node node;
+			struct hrtimer timer;
+		};
+	};
 };
 
 /**
  * struct pmr_pmu - a PMU driver
  * @name: as shown in the log
+ * @software: it needs no counters, so that all its events always run
  * @vendor: enum pmuring_vendor
  * @version: PMU version
  * @gp_counters: general-purpose counters per logical CPU
@@ -72,21 +109,25 @@ struct pmr_hw {
  *	for an NMI of somebody else
  * @init_event: fill the open-time part of a struct pmr_hw; 0 or the errno of
  *	perf_event_open(2)
+ * @fits: could these run together on an empty PMU?
  * @reserve: take all counters from the kernel's allocator; 0 or -EBUSY
  * @release: give them back
  * @cpu_start: take the PMU of this CPU: save what is there, program it
  * @cpu_stop: put back what cpu_start() found
- * @add: put an event on a free counter and let it run; false: none is free
- * @del: take it off; its count is complete afterwards
+ * @add: find counters for all of these and let them run, or for none: false.
+ *	Events that run already may be moved to other counters
+ * @del: take one off; its count is complete afterwards
  * @count: count of an event that runs on this CPU, without touching it
- * @unthrottle: let all throttled events of this CPU sample again and call
- *	@fn for each
+ * @scrub: zero the counters that hold what another task has counted, before a
+ *	task runs that may read counters itself
  *
  * Task context may sleep in @init_event, @reserve and @release; the others
- * run on the CPU they act on, with interrupts off.
+ * run on the CPU they act on, with interrupts off. The software PMU has
+ * @init_event, @add, @del and @count only.
  */
 struct pmr_pmu {
 	const char *name;
+	bool software;
 	u32 vendor;
 	u32 version;
 	u32 gp_counters;
@@ -100,14 +141,15 @@ struct pmr_pmu {
 
 	int (*handle_nmi)(unsigned int type, struct pt_regs *regs);
 	int (*init_event)(struct pmr_hw *hw, const struct perf_event_attr *attr);
+	bool (*fits)(struct pmr_hw *const *hws, unsigned int number);
 	int (*reserve)(void);
 	void (*release)(void);
 	void (*cpu_start)(void);
 	void (*cpu_stop)(void);
-	bool (*add)(struct pmr_hw *hw);
+	bool (*add)(struct pmr_hw *const *hws, unsigned int number);
 	void (*del)(struct pmr_hw *hw);
 	u64 (*count)(const struct pmr_hw *hw);
-	void (*unthrottle)(void (*fn)(struct pmr_hw *hw));
+	void (*scrub)(void);
 };
 
 /**
@@ -131,9 +173,10 @@ struct pmr_cpu_stats {
 DECLARE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);
 
 /*
- * The one way up: an event overflowed. Called in NMI context; returns true if
- * the event must be throttled. Installed by the core before any event exists;
- * a static call, since each sample goes this way.
+ * The one way up: a period of an event has ended. Called in NMI context by the
+ * machine's PMU, with interrupts off by the software PMU; returns true if the
+ * event must be throttled. Installed by the core before any event exists; a
+ * static call, since each sample goes this way.
  */
 bool pmr_overflow_nobody(struct pmr_hw *hw, struct pt_regs *regs);
 DECLARE_STATIC_CALL(pmr_overflow, pmr_overflow_nobody);
@@ -141,6 +184,13 @@ typedef bool (*pmr_overflow_fn)(struct pmr_hw *hw, struct pt_regs *regs);
 
 /* The driver of this machine, or NULL. Set at load time, then constant. */
 extern const struct pmr_pmu *pmr_pmu;
+extern const struct pmr_pmu pmr_software_pmu;
+
+void pmr_software_init_copy(struct pmr_hw *hw);
+void pmr_software_event(u32 event, u64 number, struct pt_regs *regs, u64 addr);
+void pmr_software_caller(unsigned long ip, unsigned long frame);
+void pmr_software_switch(void);
+void pmr_software_migration(void);
 
 int pmr_pmu_init(pmr_overflow_fn overflow);
 void pmr_pmu_exit(void);

@@ -82,16 +82,19 @@ static int alloc_data(struct pmr_ring *ring, unsigned int pages)
  * @watermark: unread bytes that wake the reader; 0 stands for half of the
  *	ring, more than the ring for all of it (as attr.wakeup_watermark)
  * @overwrite: see struct pmr_ring
+ * @backward: see struct pmr_ring
  *
  * Task context, may sleep. Return: the ring with one reference, or NULL.
  */
-struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool overwrite)
+struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool overwrite,
+				bool backward)
 {
 	struct pmr_ring *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 
 	if (!ring)
 		return NULL;
 	INIT_LIST_HEAD(&ring->pages);
+	INIT_LIST_HEAD(&ring->writers);
 	kref_init(&ring->ref);
 	ring->user_page = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	if (!ring->user_page || alloc_data(ring, data_pages)) {
@@ -100,6 +103,7 @@ struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool ove
 	}
 	ring->size = (u64)data_pages << PAGE_SHIFT;
 	ring->overwrite = overwrite;
+	ring->backward = backward;
 	ring->watermark = watermark ? min(watermark, ring->size) : ring->size / 2;
 	ring->user_page->data_offset = PAGE_SIZE;
 	ring->user_page->data_size = ring->size;
@@ -118,6 +122,15 @@ static void free_later(struct kref *ref)
 	/* An NMI may still be writing; the grace period outlasts it. */
 	INIT_RCU_WORK(&ring->free_work, free_worker);
 	queue_rcu_work(free_queue, &ring->free_work);
+}
+
+/**
+ * pmr_ring_get() - take a reference
+ * @ring: ring to which somebody holds one
+ */
+void pmr_ring_get(struct pmr_ring *ring)
+{
+	kref_get(&ring->ref);
 }
 
 /**

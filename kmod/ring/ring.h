@@ -48,8 +48,11 @@
  * @events: samples since the last wakeup by attr.wakeup_events
  * @lost: records dropped since the last one that was announced
  * @poll: EPOLLIN is due to the next poll()
+ * @backward: records are written downward from 0, so that the newest one
+ *	begins at the head (attr.write_backward)
+ * @writers: whoever writes into it; the core's, which also protects it
  * @pages: the data pages, linked by their lru field
- * @ref: held by the event that writes into it
+ * @ref: held by each event that writes into it
  * @free_work: frees the memory after a grace period, in task context
  */
 struct pmr_ring {
@@ -59,12 +62,14 @@ struct pmr_ring {
 	u64 watermark;
 	bool overwrite;
 	bool paused;
+	bool backward;
 	local_t head;
 	unsigned int nest;
 	local_t wakeup;
 	local_t events;
 	local_t lost;
 	atomic_t poll;
+	struct list_head writers;
 	struct list_head pages;
 	struct kref ref;
 	struct rcu_work free_work;
@@ -87,7 +92,9 @@ struct pmr_ring_write {
 	bool wake;
 };
 
-struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool overwrite);
+struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool overwrite,
+				bool backward);
+void pmr_ring_get(struct pmr_ring *ring);
 void pmr_ring_put(struct pmr_ring *ring);
 struct page *pmr_ring_page(struct pmr_ring *ring, unsigned long pgoff);
 unsigned long pmr_ring_pages(const struct pmr_ring *ring);
@@ -112,11 +119,36 @@ static __always_inline bool pmr_ring_has_room(const struct pmr_ring *ring, u64 h
 	return ((tail - head - 1) & (ring->size - 1)) >= size;
 }
 
+/* The head falls from 0; what matters is how far it has gone. */
+static noinline bool pmr_ring_reserve_backward(struct pmr_ring_write *write, u32 size)
+{
+	struct pmr_ring *ring = write->ring;
+	u64 tail = smp_load_acquire(&ring->user_page->data_tail);	/* A, pairs with D */
+	long head, next;
+
+	do {
+		head = local_read(&ring->head);
+		next = head - size;
+		if (!(ring->overwrite ? size < ring->size :
+					((head - tail - 1) & (ring->size - 1)) >= size))
+			return false;
+	} while (local_cmpxchg(&ring->head, head, next) != head);
+
+	if (-next - local_read(&ring->wakeup) > (long)ring->watermark) {
+		local_add(ring->watermark, &ring->wakeup);
+		write->wake = true;
+	}
+	write->pos = ring->data + (next & (ring->size - 1));
+	return true;
+}
+
 static __always_inline bool pmr_ring_reserve(struct pmr_ring_write *write, u32 size)
 {
 	struct pmr_ring *ring = write->ring;
 	long head;
 
+	if (unlikely(ring->backward))
+		return pmr_ring_reserve_backward(write, size);
 	do {
 		head = local_read(&ring->head);
 		if (unlikely(!pmr_ring_has_room(ring, head, size)))

@@ -34,6 +34,58 @@ int pmr_counters_pick(u64 allowed, u64 used, int last)
 	return __ffs64(fixed ? fixed : unused);
 }
 
+/*
+ * Finds a counter for one more event by moving others: a path of events, each
+ * of which can go where the next one is now, that ends at a free counter
+ * (Berge's augmenting path). If there is none, no assignment exists at all, so
+ * taking the events one after the other finds every solution.
+ */
+static bool make_room(struct pmr_hw **owner, struct pmr_hw *hw)
+{
+	u64 pending = hw->allowed, seen = pending, reached;
+	s8 from[PMR_COUNTERS_MAX];
+	int idx;
+
+	for (reached = pending; reached; reached &= reached - 1)
+		from[__ffs64(reached)] = -1;
+
+	for (; pending; pending &= ~BIT_ULL(idx)) {
+		idx = __ffs64(pending);
+		if (!owner[idx])
+			break;
+		reached = owner[idx]->allowed & ~seen;
+		seen |= reached;
+		pending |= reached;
+		for (; reached; reached &= reached - 1)
+			from[__ffs64(reached)] = idx;
+	}
+	if (!pending)
+		return false;
+	for (; from[idx] >= 0; idx = from[idx])
+		owner[idx] = owner[from[idx]];
+	owner[idx] = hw;
+	return true;
+}
+
+/**
+ * pmr_counters_assign() - find counters for more events
+ * @owner: the event on each counter, or NULL; PMR_COUNTERS_MAX of them. Holds
+ *	the new assignment afterwards
+ * @hws: events that are on none
+ * @number: how many
+ *
+ * Return: true, or false if there is no assignment; then @owner is spoilt.
+ */
+bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < number; i++)
+		if (!make_room(owner, hws[i]))
+			return false;
+	return true;
+}
+
 /**
  * pmr_counters_occupy() - enter an event into the table
  * @counters: table of this CPU
@@ -65,6 +117,7 @@ void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw)
 	WRITE_ONCE(counters->active, counters->active & ~bit);
 	barrier();	/* the NMI must not follow @hw once it is reused */
 	counters->kernel &= ~bit;
+	counters->dirty |= bit;
 	counters->hw[hw->idx] = NULL;
 	hw->idx = -1;
 }

@@ -14,11 +14,12 @@
  * @active: counters that an event runs on, as bits of GLOBAL_STATUS
  * @kernel: of these, the ones that count in ring 0 and so can overflow while
  *	a PMI is being handled
+ * @dirty: counters that may still hold what some event has counted
  * @fixed_ctrl: what FIXED_CTR_CTRL holds
  * @late_until: jiffies until which a PMI without a cause is expected, because
  *	a counter was stopped after its overflow; 0 for none
  * @ready: pmuring holds the PMU of this CPU and has programmed it
- * @hw: the event on each counter, valid where @active has its bit
+ * @hw: the event on each counter, NULL where @active lacks its bit
  *
  * Written by task context of this CPU with interrupts off; the NMI reads it at
  * any point in between, so a bit of @active is set after and cleared before
@@ -27,6 +28,7 @@
 struct pmr_counters {
 	u64 active;
 	u64 kernel;
+	u64 dirty;
 	u64 fixed_ctrl;
 	unsigned long late_until;
 	bool ready;
@@ -36,6 +38,7 @@ struct pmr_counters {
 DECLARE_PER_CPU(struct pmr_counters, pmr_counters);
 
 int pmr_counters_pick(u64 allowed, u64 used, int last);
+bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsigned int number);
 void pmr_counters_occupy(struct pmr_counters *counters, struct pmr_hw *hw, int idx);
 void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw);
 

@@ -2,8 +2,8 @@
 /*
  * Owns the programming of an Intel PMU and the work of its PMI.
  *
- * add, del, count, unthrottle: on the CPU concerned, interrupts off, from task
- * context or a hard IRQ. pmr_intel_handle_pmi(): NMI. No locks; what both
+ * add, del, count, scrub: on the CPU concerned, interrupts off, from task
+ * context, sched_switch or a hard IRQ. pmr_intel_handle_pmi(): NMI. No locks; what both
  * share is the per-CPU table, see counters.h.
  *
  * GLOBAL_CTRL lets all counters run as long as pmuring holds the PMU, and each
@@ -17,6 +17,7 @@
 #include <asm/processor.h>
 
 #include "pmu/period.h"
+#include "pmu/user_page.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
 
@@ -75,24 +76,79 @@ static void address_counter(struct pmr_hw *hw, int idx)
 	if (is_fixed(idx)) {
 		hw->counter_msr = MSR_CORE_PERF_FIXED_CTR0 + idx - PMR_FIXED_BASE;
 		hw->rdpmc = PMR_RDPMC_FIXED + idx - PMR_FIXED_BASE;
+		hw->width = pmr_intel.pmu.fixed_width;
 	} else {
 		hw->counter_msr = pmr_intel.gp_base + idx;
 		hw->rdpmc = idx;
+		hw->width = pmr_intel.pmu.gp_width;
 	}
 }
 
-static bool intel_add(struct pmr_hw *hw)
+static void start(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 {
-	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
-	int idx = pmr_counters_pick(hw->allowed, counters->active, hw->last_idx);
-
-	if (idx < 0)
-		return false;
 	address_counter(hw, idx);
 	load(hw, value_mask(idx));
 	pmr_counters_occupy(counters, hw, idx);
 	select_event(counters, hw);
+	if (unlikely(hw->user_page))
+		pmr_publish_counter(hw);
+}
+
+static void intel_del(struct pmr_hw *hw);
+
+/* Where each event would be; too much for the stack. Interrupts are off. */
+static DEFINE_PER_CPU(struct pmr_hw *[PMR_COUNTERS_MAX], assignment);
+
+/* The counters are free, but not the right ones: some events have to move. */
+static noinline bool add_by_moving(struct pmr_counters *counters, struct pmr_hw *const *hws,
+				   unsigned int number)
+{
+	struct pmr_hw **owner = *this_cpu_ptr(&assignment);
+	u64 bits;
+
+	memcpy(owner, counters->hw, sizeof(counters->hw));
+	if (!pmr_counters_assign(owner, hws, number))
+		return false;
+	for (bits = counters->active; bits; bits &= bits - 1) {
+		int idx = __ffs64(bits);
+
+		if (owner[idx] != counters->hw[idx])
+			intel_del(counters->hw[idx]);
+	}
+	for (bits = pmr_intel.counters; bits; bits &= bits - 1) {
+		int idx = __ffs64(bits);
+
+		if (owner[idx] != counters->hw[idx])
+			start(counters, owner[idx], idx);
+	}
 	return true;
+}
+
+static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	u64 used = counters->active;
+	unsigned int i;
+
+	for (i = 0; i < number; i++) {
+		int idx = pmr_counters_pick(hws[i]->allowed, used, hws[i]->last_idx);
+
+		if (unlikely(idx < 0))
+			return add_by_moving(counters, hws, number);
+		hws[i]->last_idx = idx;
+		used |= BIT_ULL(idx);
+	}
+	for (i = 0; i < number; i++)
+		start(counters, hws[i], hws[i]->last_idx);
+	return true;
+}
+
+/* Task context, may sleep. */
+static bool intel_fits(struct pmr_hw *const *hws, unsigned int number)
+{
+	struct pmr_hw *owner[PMR_COUNTERS_MAX] = {};
+
+	return pmr_counters_assign(owner, hws, number);
 }
 
 /*
@@ -119,6 +175,23 @@ static void intel_del(struct pmr_hw *hw)
 	pmr_period_fold(hw, raw, value_mask(idx));
 	if (unlikely(has_wrapped(raw, value_mask(idx))))
 		expect_late_pmi(counters, idx);
+	if (unlikely(hw->user_page))
+		pmr_publish_stopped(hw);
+}
+
+/* An event's count stays in its counter until the next one uses it. */
+static void intel_scrub(void)
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	u64 bits = counters->dirty & ~counters->active;
+
+	counters->dirty = 0;
+	for (; bits; bits &= bits - 1) {
+		int idx = __ffs64(bits);
+
+		pmr_wrmsr(is_fixed(idx) ? MSR_CORE_PERF_FIXED_CTR0 + idx - PMR_FIXED_BASE :
+					  pmr_intel.gp_base + idx, 0);
+	}
 }
 
 /* The NMI may fold and reload in the middle: then @reloads has moved on. */
@@ -137,30 +210,13 @@ static u64 intel_count(const struct pmr_hw *hw)
 	return count;
 }
 
-static void intel_unthrottle(void (*fn)(struct pmr_hw *hw))
-{
-	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
-	u64 bits = counters->active;
-
-	while (bits) {
-		struct pmr_hw *hw = counters->hw[__ffs64(bits)];
-
-		bits &= bits - 1;
-		if (!hw->throttled)
-			continue;
-		intel_del(hw);
-		hw->throttled = false;
-		pmr_period_set(hw, hw->period);
-		fn(hw);
-		intel_add(hw);
-	}
-}
-
 static void reload(struct pmr_hw *hw, u64 mask)
 {
 	load(hw, mask);
 	barrier();	/* pairs with the ones in intel_count() */
 	WRITE_ONCE(hw->reloads, hw->reloads + 1);
+	if (unlikely(hw->user_page))
+		pmr_publish_counter(hw);
 }
 
 /* NMI: the counter of @hw has, or may have, wrapped. */
@@ -295,10 +351,11 @@ struct pmr_intel pmr_intel = {
 		.release = pmr_intel_release,
 		.cpu_start = pmr_intel_cpu_start,
 		.cpu_stop = pmr_intel_cpu_stop,
+		.fits = intel_fits,
 		.add = intel_add,
 		.del = intel_del,
 		.count = intel_count,
-		.unthrottle = intel_unthrottle,
+		.scrub = intel_scrub,
 	},
 };
 

@@ -195,7 +195,7 @@ static u64 allowed_counters(u64 config)
 
 /**
  * pmr_intel_init_event() - how an attr is programmed
- * @hw: filled in: config, fixed_config, allowed, kernel
+ * @hw: filled in: pmu, config, fixed_config, allowed, kernel, user
  * @attr: attr
  *
  * Return: 0, -ENOENT for an event that this PMU does not have, -EINVAL
@@ -221,7 +221,9 @@ int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
 	hw->allowed = allowed_counters(config);
 	if (!hw->allowed)
 		return -EINVAL;
+	hw->pmu = &pmr_intel.pmu;
 	hw->kernel = !attr->exclude_kernel;
+	hw->user = !attr->exclude_user;
 	hw->fixed_config = PMR_FIXED_PMI;
 	if (!attr->exclude_user) {
 		config |= ARCH_PERFMON_EVENTSEL_USR;

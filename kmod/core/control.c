@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns what a user can do to events that may be counting anywhere: switch them
+ * on and off, set counts to zero, change periods. A group, if asked for; the
+ * inherited copies always.
+ *
+ * Task context, may sleep; takes the context's mutex, so that groups and copies
+ * stand still. Those static functions that get a context run where
+ * pmr_context_call() puts them: on the event's CPU, interrupts off, context
+ * locked.
+ */
+#include "core/context.h"
+#include "core/event.h"
+#include "core/inherit.h"
+#include "sample/freq.h"
+
+static void enable(struct pmr_context *context, void *arg)
+{
+	u64 now = pmr_context_time(context);
+	struct pmr_event *event = arg;
+
+	if (event->state != PMR_STATE_OFF && event->state != PMR_STATE_ERROR)
+		return;
+	pmr_group_update_times(event->leader, now);
+	event->state = PMR_STATE_INACTIVE;
+	if (!pmr_event_is_leader(event))
+		pmr_event_start_late(event, now);
+	else if (event->attr.pinned)
+		context->pinned_waiting = true;
+	else
+		context->waiting++;
+	pmr_event_update_user_page(event);
+}
+
+/**
+ * pmr_event_disable_locked() - switch an event off where it is
+ * @event: event whose context is in here or out, and locked; interrupts off
+ *
+ * Without a leader that counts, siblings do not count either.
+ */
+void pmr_event_disable_locked(struct pmr_event *event)
+{
+	u64 now = pmr_context_time(event->context);
+
+	clear_bit(PMR_PENDING_DISABLE, &event->pending);
+	if (event->state < PMR_STATE_INACTIVE)
+		return;
+	pmr_group_update_times(event->leader, now);
+	if (pmr_event_is_leader(event))
+		pmr_group_stop(event, now);
+	else
+		pmr_event_stop(event, now);
+	event->state = PMR_STATE_OFF;
+	pmr_event_update_user_page(event);
+}
+
+static void disable(struct pmr_context *context, void *arg)
+{
+	pmr_event_disable_locked(arg);
+}
+
+static void reset(struct pmr_context *context, void *arg)
+{
+	struct pmr_event *event = arg;
+
+	event->hw.base = event->state == PMR_STATE_ACTIVE ? event->hw.pmu->count(&event->hw) :
+							    event->hw.count;
+	pmr_event_update_user_page(event);
+}
+
+/* An event and its copies; the mutex of its context is held. */
+static void with_copies(struct pmr_event *event, pmr_context_fn fn)
+{
+	struct pmr_event *copy;
+
+	pmr_context_call(event->context, fn, event);
+	pmr_for_each_copy(copy, event)
+		pmr_context_call(copy->context, fn, copy);
+}
+
+static void control(struct pmr_event *event, bool group, pmr_context_fn fn)
+{
+	struct pmr_event *sibling;
+
+	mutex_lock(&event->context->mutex);
+	if (group)
+		event = event->leader;
+	with_copies(event, fn);
+	if (group)
+		pmr_for_each_sibling(sibling, event)
+			with_copies(sibling, fn);
+	mutex_unlock(&event->context->mutex);
+}
+
+/**
+ * pmr_event_enable() - PERF_EVENT_IOC_ENABLE
+ * @event: event
+ * @group: PERF_IOC_FLAG_GROUP: the leader and all siblings
+ */
+void pmr_event_enable(struct pmr_event *event, bool group)
+{
+	control(event, group, enable);
+}
+
+/**
+ * pmr_event_disable() - PERF_EVENT_IOC_DISABLE
+ * @event: event
+ * @group: PERF_IOC_FLAG_GROUP: the leader and all siblings
+ */
+void pmr_event_disable(struct pmr_event *event, bool group)
+{
+	control(event, group, disable);
+}
+
+/**
+ * pmr_event_reset() - PERF_EVENT_IOC_RESET: counts begin at 0 again; times,
+ * losses, and what ended tasks have counted, do not
+ * @event: event
+ * @group: PERF_IOC_FLAG_GROUP: the leader and all siblings
+ */
+void pmr_event_reset(struct pmr_event *event, bool group)
+{
+	control(event, group, reset);
+}
+
+/**
+ * pmr_event_refresh() - PERF_EVENT_IOC_REFRESH: enable for some more overflows
+ * @event: event
+ * @overflows: how many; 0 only enables
+ *
+ * Return: 0, or -EINVAL for an event that does not sample, or is inherited.
+ */
+int pmr_event_refresh(struct pmr_event *event, int overflows)
+{
+	if (event->attr.inherit || !event->hw.sampling)
+		return -EINVAL;
+	atomic_add(overflows, &event->limit);
+	pmr_event_enable(event, false);
+	return 0;
+}
+
+struct set_period {
+	struct pmr_event *event;
+	u64 period;
+};
+
+static void set_period(struct pmr_context *context, void *arg)
+{
+	struct set_period *new = arg;
+	struct pmr_event *event = new->event;
+
+	if (event->attr.freq) {
+		pmr_event_restart(event, pmr_freq_set(event, new->period));
+		return;
+	}
+	event->attr.sample_period = new->period;
+	pmr_event_restart(event, new->period);
+}
+
+/**
+ * pmr_event_set_period() - PERF_EVENT_IOC_PERIOD: a new period begins now,
+ * and throttling ends
+ * @event: sampling event
+ * @period: 1 to 2^63 - 1; of an event with attr.freq, samples per second
+ */
+void pmr_event_set_period(struct pmr_event *event, u64 period)
+{
+	struct set_period arg = { .event = event, .period = period };
+
+	pmr_context_call(event->context, set_period, &arg);
+}

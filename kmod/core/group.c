@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the state and the times of events, and groups: who belongs to one, and
+ * how it gets on counters, all members or none.
+ *
+ * Called where pmr_context_call() puts a function, by the scheduling of
+ * contexts (schedule.c), and from the tick: on the CPU that the context is in
+ * on (or on any, while it is out), interrupts off, the context's lock held.
+ * pmr_group_fits(): task context, may sleep, the context's mutex held.
+ */
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+
+#include "core/context.h"
+#include "core/tick.h"
+#include "pmu/period.h"
+#include "sample/freq.h"
+#include "sample/throttle.h"
+
+/**
+ * struct counting - what counts on a CPU; its own, interrupts off
+ * @hardware: events on counters
+ * @exclusive: leader of the group that shares with nobody, or NULL
+ */
+struct counting {
+	unsigned int hardware;
+	struct pmr_event *exclusive;
+};
+
+static DEFINE_PER_CPU(struct counting, counting);
+
+/* The hardware events of the group that is being started; too many for the stack. */
+static DEFINE_PER_CPU(struct pmr_hw *[PMR_COUNTERS_MAX], members);
+
+/* A sibling of a leader that is off is off, whatever its own state says. */
+static int effective_state(const struct pmr_event *event)
+{
+	int leader = event->leader->state;
+
+	return leader <= PMR_STATE_OFF ? leader : event->state;
+}
+
+/**
+ * pmr_event_update_times() - bring an event's times up to date
+ * @event: event
+ * @now: pmr_context_time() of its context; who does several things to an
+ *	event, or to a group, reads it once, or ns would be lost in between
+ *
+ * They stand still while the event is off, and with the context's time while
+ * that is out.
+ */
+void pmr_event_update_times(struct pmr_event *event, u64 now)
+{
+	u64 passed = now - event->since;
+	int state = effective_state(event);
+
+	event->since = now;
+	if (state >= PMR_STATE_INACTIVE)
+		event->enabled += passed;
+	if (state == PMR_STATE_ACTIVE)
+		event->running += passed;
+}
+
+static bool wants_to_count(const struct pmr_event *event)
+{
+	return event->state == PMR_STATE_INACTIVE && pmr_event_counts_here(event);
+}
+
+/* In frequency mode the sample at the end stands for all since the last one. */
+static void begin_period(struct pmr_event *event, u64 period)
+{
+	if (unlikely(event->hw.throttled))
+		pmr_throttle_end(event);
+	if (unlikely(pmr_freq_steers(event)))
+		pmr_period_cut(&event->hw, period);
+	else
+		pmr_period_set(&event->hw, period);
+}
+
+/* Its tick is long over, or was another CPU's. */
+static noinline void end_throttling(struct pmr_event *event)
+{
+	begin_period(event, pmr_freq_steers(event) ? pmr_freq_period(event) : event->hw.period);
+}
+
+static void has_started(struct pmr_event *event, u64 now)
+{
+	pmr_event_update_times(event, now);
+	event->state = PMR_STATE_ACTIVE;
+	if (!event->hw.pmu->software)
+		__this_cpu_inc(counting.hardware);
+	if (unlikely(pmr_freq_steers(event))) {
+		pmr_freq_start(event, local_clock());
+		pmr_tick_start();
+	}
+	pmr_event_update_user_page(event);
+}
+
+static bool start_one(struct pmr_event *event, u64 now)
+{
+	struct pmr_hw *hw = &event->hw;
+
+	if (unlikely(hw->throttled))
+		end_throttling(event);
+	if (!hw->pmu->add(&hw, 1))
+		return false;
+	has_started(event, now);
+	return true;
+}
+
+/* Return: how many hardware events of the group want to count, in @members. */
+static unsigned int collect_hardware(struct pmr_event *leader, struct pmr_hw **hws)
+{
+	struct pmr_event *event;
+	unsigned int number = 0;
+
+	if (!leader->hw.pmu->software)
+		hws[number++] = &leader->hw;
+	pmr_for_each_sibling(event, leader) {
+		if (event->hw.pmu->software || !wants_to_count(event))
+			continue;
+		if (number < PMR_COUNTERS_MAX)
+			hws[number] = &event->hw;
+		number++;
+	}
+	return number;
+}
+
+static void start_software(struct pmr_event *event, u64 now)
+{
+	if (event->hw.pmu->software && wants_to_count(event))
+		start_one(event, now);
+}
+
+static bool start_many(struct pmr_event *leader, u64 now)
+{
+	struct pmr_hw **hws = *this_cpu_ptr(&members);
+	unsigned int number = collect_hardware(leader, hws), i;
+	struct pmr_event *event;
+
+	if (number > PMR_COUNTERS_MAX)
+		return false;
+	for (i = 0; i < number; i++) {
+		event = container_of(hws[i], struct pmr_event, hw);
+		if (unlikely(event->hw.throttled))
+			end_throttling(event);
+	}
+	if (number && !pmr_pmu->add(hws, number))
+		return false;
+	for (i = 0; i < number; i++)
+		has_started(container_of(hws[i], struct pmr_event, hw), now);
+	start_software(leader, now);
+	pmr_for_each_sibling(event, leader)
+		start_software(event, now);
+	return true;
+}
+
+static bool has_hardware(const struct pmr_event *leader)
+{
+	const struct pmr_event *event;
+
+	if (!leader->hw.pmu->software)
+		return true;
+	pmr_for_each_sibling(event, leader)
+		if (!event->hw.pmu->software)
+			return true;
+	return false;
+}
+
+/* An exclusive group shares the PMU with nobody. */
+static bool may_share(const struct pmr_event *leader)
+{
+	const struct counting *here = this_cpu_ptr(&counting);
+
+	if (likely(!here->exclusive && !leader->attr.exclusive))
+		return true;
+	return !has_hardware(leader) || (!here->exclusive && !here->hardware);
+}
+
+/**
+ * pmr_group_start() - let a group count
+ * @leader: its leader
+ * @now: pmr_context_time() of its context, which is in here
+ *
+ * Members that are off stay off.
+ *
+ * Return: false if it is enabled for this CPU and finds no counters.
+ */
+bool pmr_group_start(struct pmr_event *leader, u64 now)
+{
+	if (!wants_to_count(leader))
+		return true;
+	if (unlikely(test_bit(PMR_PENDING_DISABLE, &leader->pending))) {
+		/* It went out before the interrupt that was to disable it. */
+		pmr_event_disable_locked(leader);
+		return true;
+	}
+	if (!may_share(leader))
+		return false;
+	if (!(leader->nr_siblings ? start_many(leader, now) : start_one(leader, now)))
+		return false;
+	leader->turn = leader->context->turn;
+	if (unlikely(leader->attr.exclusive) && has_hardware(leader))
+		__this_cpu_write(counting.exclusive, leader);
+	return true;
+}
+
+/**
+ * pmr_event_start_late() - let a sibling join its group, which counts
+ * @event: sibling that has been enabled
+ * @now: pmr_context_time() of its context
+ *
+ * If there is no counter for it, the whole group stops and has to wait.
+ */
+void pmr_event_start_late(struct pmr_event *event, u64 now)
+{
+	struct pmr_event *leader = event->leader;
+	struct pmr_context *context = event->context;
+
+	if (leader->state != PMR_STATE_ACTIVE || !wants_to_count(event))
+		return;
+	if (start_one(event, now))
+		return;
+	pmr_group_stop(leader, now);
+	if (leader->attr.pinned)
+		context->pinned_waiting = true;
+	else
+		context->waiting++;
+}
+
+/**
+ * pmr_event_stop() - take one event off
+ * @event: event that may count here
+ * @now: pmr_context_time() of its context
+ */
+void pmr_event_stop(struct pmr_event *event, u64 now)
+{
+	if (event->state != PMR_STATE_ACTIVE)
+		return;
+	pmr_event_update_times(event, now);
+	event->hw.pmu->del(&event->hw);
+	event->state = PMR_STATE_INACTIVE;
+	if (!event->hw.pmu->software)
+		__this_cpu_dec(counting.hardware);
+	if (unlikely(__this_cpu_read(counting.exclusive) == event))
+		__this_cpu_write(counting.exclusive, NULL);
+	pmr_event_update_user_page(event);
+}
+
+/**
+ * pmr_group_stop() - take a group off
+ * @leader: its leader
+ * @now: pmr_context_time() of its context
+ */
+void pmr_group_stop(struct pmr_event *leader, u64 now)
+{
+	struct pmr_event *event;
+
+	pmr_event_stop(leader, now);
+	pmr_for_each_sibling(event, leader)
+		pmr_event_stop(event, now);
+}
+
+/**
+ * pmr_group_update_times() - bring the times of all members up to date
+ * @leader: its leader, whose state is about to change
+ * @now: pmr_context_time() of its context
+ */
+void pmr_group_update_times(struct pmr_event *leader, u64 now)
+{
+	struct pmr_event *event;
+
+	pmr_event_update_times(leader, now);
+	pmr_for_each_sibling(event, leader)
+		pmr_event_update_times(event, now);
+}
+
+/**
+ * pmr_event_restart() - begin a new period now
+ * @event: event of a context that is in here or out
+ * @period: 1 to 2^63 - 1
+ *
+ * Ends throttling. An event that counts goes on at once, on the counter that
+ * it has.
+ */
+void pmr_event_restart(struct pmr_event *event, u64 period)
+{
+	struct pmr_hw *hw = &event->hw;
+	bool active = event->state == PMR_STATE_ACTIVE;
+
+	if (active)
+		hw->pmu->del(hw);
+	begin_period(event, period);
+	if (active)
+		hw->pmu->add(&hw, 1);
+}
+
+/**
+ * pmr_group_attach() - put an event into its context, as a leader or a sibling
+ * @event: event in no context list
+ * @leader: leader in the same context, or the event itself
+ */
+void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
+{
+	struct pmr_context *context = event->context;
+
+	event->leader = leader;
+	list_add_tail(&event->all, &context->events);
+	if (event == leader) {
+		list_add_tail(&event->entry, event->attr.pinned ? &context->pinned :
+								  &context->flexible);
+		return;
+	}
+	list_add_tail(&event->siblings, &leader->siblings);
+	leader->nr_siblings++;
+	leader->generation++;
+}
+
+static void become_leader(struct pmr_event *event)
+{
+	event->leader = event;
+	INIT_LIST_HEAD(&event->siblings);
+	list_add_tail(&event->entry, &event->context->flexible);
+	if (event->state == PMR_STATE_INACTIVE)
+		event->context->waiting++;
+}
+
+/**
+ * pmr_group_detach() - take an event out of its context
+ * @event: event that does not count, its times up to date
+ *
+ * The siblings of a leader go on as single events.
+ */
+void pmr_group_detach(struct pmr_event *event)
+{
+	struct pmr_event *leader = event->leader, *sibling, *next;
+
+	list_del_init(&event->all);
+	if (event != leader) {
+		list_del_init(&event->siblings);
+		event->leader = event;
+		leader->nr_siblings--;
+		leader->generation++;
+		return;
+	}
+	list_del_init(&event->entry);
+	list_for_each_entry_safe(sibling, next, &event->siblings, siblings)
+		become_leader(sibling);
+	INIT_LIST_HEAD(&event->siblings);
+	event->nr_siblings = 0;
+	event->generation++;
+}
+
+/**
+ * pmr_group_fits() - could a group ever count together?
+ * @leader: its leader
+ * @event: its leader, or one that is to become a sibling
+ *
+ * Return: 0, -EINVAL if the PMU has not the counters for it, -ENOMEM.
+ */
+int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
+{
+	unsigned int number = 0;
+	struct pmr_event *member;
+	struct pmr_hw **hws;
+	bool fits;
+
+	if (event->hw.pmu->software)
+		return 0;
+	hws = kmalloc_array(leader->nr_siblings + 2, sizeof(*hws), GFP_KERNEL);
+	if (!hws)
+		return -ENOMEM;
+	hws[number++] = &event->hw;
+	if (leader != event && !leader->hw.pmu->software)
+		hws[number++] = &leader->hw;
+	pmr_for_each_sibling(member, leader)
+		if (!member->hw.pmu->software)
+			hws[number++] = &member->hw;
+	fits = pmr_pmu->fits(hws, number);
+	kfree(hws);
+	return fits ? 0 : -EINVAL;
+}
+
+/**
+ * pmr_group_may_grow() - could a group ever count together with one more?
+ * @leader: its leader, held by the caller
+ * @event: event in no context
+ *
+ * Task context, may sleep; takes the mutex of the group's context.
+ *
+ * Return: as pmr_group_fits(), which is asked again when the event is
+ * installed: another may come first.
+ */
+int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event)
+{
+	int err;
+
+	mutex_lock(&leader->context->mutex);
+	err = pmr_group_fits(leader, event);
+	mutex_unlock(&leader->context->mutex);
+	return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who opened which event.
+ */
+#ifndef PMR_OWNER_H
+#define PMR_OWNER_H
+
+#include "core/event.h"
+
+void pmr_owner_add(struct pmr_event *event);
+void pmr_owner_remove(struct pmr_event *event);
+void pmr_owner_control(bool enable);
+
+#endif /* PMR_OWNER_H */

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the question which groups count on a CPU: their order, who makes room for
+ * whom, and how those take turns that do not fit together.
+ *
+ * Four steps, as in perf: the CPU's pinned groups, the task's pinned ones, the
+ * CPU's flexible ones, the task's flexible ones. A group that does not fit keeps
+ * nobody behind it from counting.
+ *
+ * pmr_schedule_in() and _out(): on the CPU concerned, interrupts off, the
+ * context locked. pmr_schedule_fill(): likewise, no context locked. The timer: hard
+ * IRQ. Contexts are locked one at a time; one that is in here is changed by
+ * this CPU only, so nothing moves between two lockings.
+ *
+ * The timer runs only while a group that is enabled here has to wait.
+ */
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
+#include <linux/sched/clock.h>
+
+#include "compat.h"
+#include "core/context.h"
+
+/* A turn: as long as perf's default, one tick. */
+#define TURN_NS	TICK_NSEC
+
+/**
+ * struct turns - one CPU's turns
+ * @timer: ends a turn
+ * @armed: it is on its way
+ */
+struct turns {
+	struct hrtimer timer;
+	bool armed;
+};
+
+static DEFINE_PER_CPU(struct turns, turns);
+
+/* Also from sched_switch: the runqueue's lock is outside of a timer base's. */
+static void arm_timer(void)
+{
+	struct turns *here = this_cpu_ptr(&turns);
+
+	if (here->armed)
+		return;
+	here->armed = true;
+	hrtimer_start(&here->timer, ns_to_ktime(TURN_NS), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static bool start_pinned(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader;
+	bool all = true;
+
+	list_for_each_entry(leader, &context->pinned, entry)
+		all &= pmr_group_start(leader, now);
+	context->pinned_waiting = !all;
+	return all;
+}
+
+static void start_flexible(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader;
+
+	context->waiting = 0;
+	list_for_each_entry(leader, &context->flexible, entry)
+		if (!pmr_group_start(leader, now))
+			context->waiting++;
+	if (unlikely(context->waiting))
+		arm_timer();
+}
+
+/* Who has counted in this turn goes behind who has not. */
+static void next_turn(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader, *next;
+	LIST_HEAD(had);
+
+	list_for_each_entry_safe(leader, next, &context->flexible, entry)
+		if (leader->turn == context->turn)
+			list_move_tail(&leader->entry, &had);
+	list_splice_tail(&had, &context->flexible);
+	context->turn++;
+	context->turned = now;
+}
+
+static void stop_flexible(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &context->flexible, entry) {
+		if (leader->state != PMR_STATE_ACTIVE)
+			continue;
+		pmr_group_stop(leader, now);
+		context->waiting++;
+	}
+}
+
+static void stop_pinned(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &context->pinned, entry) {
+		if (leader->state != PMR_STATE_ACTIVE)
+			continue;
+		pmr_group_stop(leader, now);
+		context->pinned_waiting = true;
+	}
+}
+
+/* Pinned and no counter, although everybody has made room. */
+static void fail_pinned(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &context->pinned, entry) {
+		if (leader->state != PMR_STATE_INACTIVE || !pmr_event_counts_here(leader))
+			continue;
+		pmr_group_update_times(leader, now);
+		leader->state = PMR_STATE_ERROR;
+	}
+	context->pinned_waiting = false;
+}
+
+/**
+ * pmr_schedule_in() - let a context run on this CPU
+ * @context: context that is out, locked
+ *
+ * The caller calls pmr_schedule_fill() when it has unlocked it, if
+ * @context->waiting or @context->pinned_waiting is set.
+ */
+void pmr_schedule_in(struct pmr_context *context)
+{
+	const struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
+	u64 now = context->time;
+
+	context->on_cpu = smp_processor_id();
+	context->since = local_clock();
+	if (unlikely(context->waiting && now - context->turned >= TURN_NS))
+		next_turn(context, now);
+	if (unlikely(!list_empty(&context->pinned)) && !start_pinned(context, now))
+		context->waiting = 1;	/* the pinned ones come first */
+	else if (unlikely(context != cpu_context && cpu_context->waiting))
+		context->waiting = 1;	/* the CPU's come first */
+	else
+		start_flexible(context, now);
+}
+
+/**
+ * pmr_schedule_out() - take a context off this CPU
+ * @context: context that is in here, locked
+ */
+void pmr_schedule_out(struct pmr_context *context)
+{
+	u64 now = pmr_context_time(context);
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &context->flexible, entry)
+		if (leader->state == PMR_STATE_ACTIVE)
+			pmr_group_stop(leader, now);
+	list_for_each_entry(leader, &context->pinned, entry)
+		if (leader->state == PMR_STATE_ACTIVE)
+			pmr_group_stop(leader, now);
+	context->time = now;
+	context->on_cpu = -1;
+}
+
+typedef void (*step_fn)(struct pmr_context *context, u64 now);
+
+/* One step for one context, if there is one and it is in here. */
+static void step(struct pmr_context *context, step_fn fn)
+{
+	if (!context)
+		return;
+	raw_spin_lock(&context->lock);
+	if (context->on_cpu == smp_processor_id())
+		fn(context, pmr_context_time(context));
+	raw_spin_unlock(&context->lock);
+}
+
+static void retry_pinned(struct pmr_context *context, u64 now)
+{
+	if (context->pinned_waiting)
+		start_pinned(context, now);
+}
+
+/* The pinned groups of one context come before all flexible ones. */
+static void make_room_for(struct pmr_context *pinned, struct pmr_context *cpu_context,
+			  struct pmr_context *task_context)
+{
+	step(pinned, retry_pinned);
+	if (!pinned->pinned_waiting)
+		return;
+	step(task_context, stop_flexible);
+	step(cpu_context, stop_flexible);
+	step(pinned, retry_pinned);
+	if (pinned->pinned_waiting && pinned == cpu_context) {
+		step(task_context, stop_pinned);
+		step(pinned, retry_pinned);
+	}
+	if (pinned->pinned_waiting)
+		step(pinned, fail_pinned);
+}
+
+/**
+ * pmr_schedule_fill() - give counters that are free, or have to be made free,
+ * to who waits for them
+ */
+void pmr_schedule_fill(void)
+{
+	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
+	struct pmr_context *task_context = this_cpu_read(pmr_task_context);
+
+	if (unlikely(cpu_context->pinned_waiting))
+		make_room_for(cpu_context, cpu_context, task_context);
+	if (unlikely(task_context && task_context->pinned_waiting))
+		make_room_for(task_context, cpu_context, task_context);
+	if (cpu_context->waiting)
+		step(cpu_context, start_flexible);
+	if (task_context && task_context->waiting)
+		step(task_context, start_flexible);
+}
+
+static void take_turns(struct pmr_context *cpu_context, struct pmr_context *task_context)
+{
+	bool cpu_waits = cpu_context->waiting;
+	bool task_waits = task_context && task_context->waiting;
+
+	step(task_context, stop_flexible);
+	if (cpu_waits) {
+		step(cpu_context, stop_flexible);
+		step(cpu_context, next_turn);
+	}
+	if (task_waits)
+		step(task_context, next_turn);
+	pmr_schedule_fill();
+}
+
+static bool waits_here(const struct pmr_context *context)
+{
+	return context && context->waiting && context->on_cpu == smp_processor_id();
+}
+
+static enum hrtimer_restart end_turn(struct hrtimer *timer)
+{
+	struct turns *here = container_of(timer, struct turns, timer);
+	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
+	struct pmr_context *task_context = this_cpu_read(pmr_task_context);
+
+	if (waits_here(cpu_context) || waits_here(task_context))
+		take_turns(cpu_context, task_context);
+	if (!waits_here(cpu_context) && !waits_here(task_context)) {
+		here->armed = false;
+		return HRTIMER_NORESTART;
+	}
+	hrtimer_forward_now(timer, ns_to_ktime(TURN_NS));
+	return HRTIMER_RESTART;
+}
+
+/**
+ * pmr_schedule_init() - make each CPU's timer
+ */
+void pmr_schedule_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		pmr_hrtimer_setup(&per_cpu_ptr(&turns, cpu)->timer, end_turn);
+}
+
+/**
+ * pmr_schedule_cpu_offline() - this CPU goes down, its contexts are out
+ */
+void pmr_schedule_cpu_offline(void)
+{
+	hrtimer_cancel(this_cpu_ptr(&turns.timer));
+	this_cpu_write(turns.armed, false);
+}
+
+/**
+ * pmr_schedule_exit() - stop the timers, when no event is left
+ */
+void pmr_schedule_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(&turns, cpu)->timer);
+}
