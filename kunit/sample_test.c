@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests the layout of records in sample/sample.c against bytes worked out by
- * hand from perf_event.h (enum perf_event_type). Called by KUnit in task
- * context.
+ * Tests the layout of samples and of the sample_id trailer (sample/sample.c,
+ * sample/record.c) against bytes worked out by hand from perf_event.h (enum
+ * perf_event_type). Called by KUnit in task context.
  */
-#include <kunit/resource.h>
 #include <kunit/test.h>
-#include <linux/irqflags.h>
-#include <linux/timekeeping.h>
-#include <asm/segment.h>
+#include <linux/ktime.h>
 
 #include "sample/sample.h"
 
-/* The fields of this floor by their bits in sample_type */
+/* The fields by their bits in sample_type */
 #define IP		0x1ULL
 #define TID		0x2ULL
 #define TIME		0x4ULL
@@ -21,13 +18,25 @@
 #define PERIOD		0x100ULL
 #define STREAM_ID	0x200ULL
 #define IDENTIFIER	0x10000ULL
+#define ADDR		0x8ULL
+#define CALLCHAIN	0x20ULL
+#define RAW		0x400ULL
+#define WEIGHT		0x4000ULL
+#define DATA_SRC	0x8000ULL
+#define TRANSACTION	0x20000ULL
+#define WEIGHT_STRUCT	0x1000000ULL
+
+/* All that can be built, READ and WEIGHT_STRUCT included */
+#define BUILT		0x103c7ffULL
 
 static const struct pmr_sample sample = {
 	.ip = 0x1112131415161718,
 	.pid = 0x21222324,
 	.tid = 0x31323334,
 	.time = 0x4142434445464748,
+	.addr = 0x8182838485868788,
 	.id = 0x5152535455565758,
+	.stream_id = 0x9192939495969798,
 	.cpu = 0x61626364,
 	.period = 0x7172737475767778,
 };
@@ -36,8 +45,15 @@ static const struct pmr_sample sample = {
 #define TID_BYTES	"\x24\x23\x22\x21\x34\x33\x32\x31"
 #define TIME_BYTES	"\x48\x47\x46\x45\x44\x43\x42\x41"
 #define ID_BYTES	"\x58\x57\x56\x55\x54\x53\x52\x51"
+#define ADDR_BYTES	"\x88\x87\x86\x85\x84\x83\x82\x81"
+#define STREAM_BYTES	"\x98\x97\x96\x95\x94\x93\x92\x91"
 #define CPU_BYTES	"\x64\x63\x62\x61\0\0\0\0"
 #define PERIOD_BYTES	"\x78\x77\x76\x75\x74\x73\x72\x71"
+/* A size of four, and four bytes */
+#define RAW_BYTES	"\4\0\0\0\0\0\0\0"
+#define NO_BYTES	"\0\0\0\0\0\0\0\0"
+/* "not available" in op, lvl, snoop, lock, dtlb and lvl_num */
+#define DATA_SRC_BYTES	"\x21\0\x08\x05\x1e\0\0\0"
 
 /**
  * struct field - one field
@@ -55,10 +71,15 @@ static const struct field body[] = {
 	{ IP, IP_BYTES },
 	{ TID, TID_BYTES },
 	{ TIME, TIME_BYTES },
+	{ ADDR, ADDR_BYTES },
 	{ ID, ID_BYTES },
-	{ STREAM_ID, ID_BYTES },
+	{ STREAM_ID, STREAM_BYTES },
 	{ CPU, CPU_BYTES },
 	{ PERIOD, PERIOD_BYTES },
+	{ RAW, RAW_BYTES },
+	{ WEIGHT, NO_BYTES },
+	{ DATA_SRC, DATA_SRC_BYTES },
+	{ TRANSACTION, NO_BYTES },
 };
 
 /* In the order of struct sample_id */
@@ -66,7 +87,7 @@ static const struct field trailer[] = {
 	{ TID, TID_BYTES },
 	{ TIME, TIME_BYTES },
 	{ ID, ID_BYTES },
-	{ STREAM_ID, ID_BYTES },
+	{ STREAM_ID, STREAM_BYTES },
 	{ CPU, CPU_BYTES },
 	{ IDENTIFIER, ID_BYTES },
 };
@@ -104,34 +125,46 @@ static void each_field_alone(struct kunit *test)
 	}
 }
 
-static void all_fields_together(struct kunit *test)
+static void weight_comes_in_two_forms(struct kunit *test)
 {
-	static const u8 whole_body[] =
-		ID_BYTES IP_BYTES TID_BYTES TIME_BYTES ID_BYTES ID_BYTES CPU_BYTES PERIOD_BYTES;
-	static const u8 whole_trailer[] =
-		TID_BYTES TIME_BYTES ID_BYTES ID_BYTES CPU_BYTES ID_BYTES;
 	u64 out[10];
 
-	KUNIT_EXPECT_EQ(test, write_into(test, pmr_sample_write, 0x103c7, (u8 *)out, sizeof(out)),
-			64);
-	KUNIT_EXPECT_MEMEQ(test, (u8 *)out, whole_body, 64);
-	KUNIT_EXPECT_EQ(test, write_into(test, pmr_sample_write_id, 0x103c7, (u8 *)out,
-					 sizeof(out)), 48);
-	KUNIT_EXPECT_MEMEQ(test, (u8 *)out, whole_trailer, 48);
+	KUNIT_EXPECT_EQ(test, write_into(test, pmr_sample_write, WEIGHT_STRUCT, (u8 *)out,
+					 sizeof(out)), 8);
+	KUNIT_EXPECT_EQ(test, out[0], 0ULL);
+}
+
+static void a_call_chain_is_copied(struct kunit *test)
+{
+	static const u64 want[] = {
+		0x7172737475767778, 3, 0xffffffffffffff80, 0xffffffff81000000,
+		0xfffffffffffffe00, 4,
+	};
+	struct pmr_callchain *chain = kunit_kzalloc(test, 4 * sizeof(u64), GFP_KERNEL);
+	struct pmr_sample with_chain = sample;
+	u64 out[ARRAY_SIZE(want)], *end;
+
+	KUNIT_ASSERT_NOT_NULL(test, chain);
+	chain->nr = 3;
+	memcpy(chain->ip, want + 2, 3 * sizeof(u64));
+	with_chain.callchain = chain;
+	end = pmr_sample_write(out, PERIOD | CALLCHAIN | RAW, &with_chain);
+	KUNIT_ASSERT_PTR_EQ(test, end, out + ARRAY_SIZE(want));
+	KUNIT_EXPECT_MEMEQ(test, out, want, sizeof(want));
 }
 
 static void other_fields_are_left_out(struct kunit *test)
 {
 	u64 out[10];
 
-	KUNIT_EXPECT_EQ(test, write_into(test, pmr_sample_write, ~0x103c7ULL, (u8 *)out,
+	KUNIT_EXPECT_EQ(test, write_into(test, pmr_sample_write, ~BUILT, (u8 *)out, sizeof(out)),
+			0);
+	/* IP, ADDR and PERIOD are no part of the trailer, nor is what they are followed by. */
+	KUNIT_EXPECT_EQ(test, write_into(test, pmr_sample_write_id, ~0x102c6ULL, (u8 *)out,
 					 sizeof(out)), 0);
-	/* IP and PERIOD are no part of the trailer. */
-	KUNIT_EXPECT_EQ(test, write_into(test, pmr_sample_write_id, ~0x103c7ULL | IP | PERIOD,
-					 (u8 *)out, sizeof(out)), 0);
 }
 
-/* Combination @n of the eight fields as sample_type */
+/* Combination @n of the fixed fields as sample_type */
 static u64 combination(int n)
 {
 	u64 types = 0;
@@ -159,11 +192,11 @@ static size_t expected(u8 *out, const struct field *fields, int number, u64 type
 
 static void every_combination_has_its_plan(struct kunit *test)
 {
-	u64 out[10];
-	u8 want[64];
+	u64 out[ARRAY_SIZE(body) + 2];
+	u8 want[8 * ARRAY_SIZE(body)];
 	int n;
 
-	for (n = 0; n < 256; n++) {
+	for (n = 0; n < BIT(ARRAY_SIZE(body)); n++) {
 		struct perf_event_attr attr = { .sample_type = combination(n), .sample_id_all = 1 };
 		struct pmr_plan plan = { };
 		size_t length;
@@ -187,11 +220,12 @@ static void every_combination_has_its_plan(struct kunit *test)
 
 static void no_trailer_unless_asked_for(struct kunit *test)
 {
-	struct perf_event_attr attr = { .sample_type = 0x103c7 };
+	struct perf_event_attr attr = { .sample_type = BUILT };
 	struct pmr_plan plan = { };
 
+	/* READ and CALLCHAIN are not counted. */
 	pmr_sample_plan(&plan, &attr, &init_pid_ns);
-	KUNIT_EXPECT_EQ(test, plan.sample_size, 72);
+	KUNIT_EXPECT_EQ(test, plan.sample_size, 8 + 14 * 8);
 	KUNIT_EXPECT_EQ(test, plan.id_size, 0);
 	KUNIT_EXPECT_EQ(test, plan.lost_size, 24);
 	KUNIT_EXPECT_EQ(test, plan.throttle_size, 32);
@@ -212,204 +246,30 @@ static void the_plan_knows_the_clock(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, plan.clock, &ktime_get_raw_fast_ns);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(put_ring, pmr_ring_put, struct pmr_ring *);
-
-static atomic_t wakes;
-
-static void count_wake(struct irq_work *work)
+static void only_rare_fields_make_a_sample_variable(struct kunit *test)
 {
-	atomic_inc(&wakes);
-}
+	struct perf_event_attr attr = { .sample_type = 0x103c7 };
+	struct pmr_plan plan = { };
+	int bit;
 
-static u64 fake_clock(void)
-{
-	return 0x4142434445464748;
-}
-
-/* An event that writes all fields into a ring of one page, and is on no counter */
-static struct pmr_event *new_event(struct kunit *test, u64 types, bool id_all)
-{
-	struct pmr_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
-	struct pmr_ring *ring = pmr_ring_alloc(1, 0, false);
-
-	KUNIT_ASSERT_NOT_NULL(test, ring);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_ring, ring), 0);
-	KUNIT_ASSERT_NOT_NULL(test, event);
-	event->attr.sample_type = types;
-	event->attr.sample_id_all = id_all;
-	pmr_sample_plan(&event->plan, &event->attr, &init_pid_ns);
-	event->plan.clock = fake_clock;
-	event->id = 0x5152535455565758;
-	event->hw.last_period = 0x7172737475767778;
-	init_irq_work(&event->wake, count_wake);
-	atomic_set(&wakes, 0);
-	RCU_INIT_POINTER(event->ring, ring);
-	return event;
-}
-
-static struct pmr_ring *ring_of(const struct pmr_event *event)
-{
-	return rcu_dereference_protected(event->ring, true);
-}
-
-/* As from an NMI: on one CPU, which is returned */
-static u32 write_sample(struct pmr_event *event, unsigned long cs)
-{
-	struct pt_regs regs = { .ip = 0x1112131415161718, .cs = cs };
-	unsigned long flags;
-	u32 cpu;
-
-	local_irq_save(flags);
-	cpu = smp_processor_id();
-	pmr_sample_output(event, &regs);
-	local_irq_restore(flags);
-	irq_work_sync(&event->wake);
-	return cpu;
-}
-
-static u32 write_throttle(struct pmr_event *event, bool throttle)
-{
-	unsigned long flags;
-	u32 cpu;
-
-	local_irq_save(flags);
-	cpu = smp_processor_id();
-	pmr_throttle_output(event, throttle);
-	local_irq_restore(flags);
-	irq_work_sync(&event->wake);
-	return cpu;
-}
-
-static u64 this_task(void)
-{
-	return (u32)current->tgid | (u64)current->pid << 32;
-}
-
-/* type 9, misc 2 (user), size 72 */
-static void a_sample_of_user_space(struct kunit *test)
-{
-	struct pmr_event *event = new_event(test, 0x103c7, true);
-	u32 cpu = write_sample(event, __USER_CS);
-	const u64 want[] = {
-		0x0048000200000009, 0x5152535455565758, 0x1112131415161718, this_task(),
-		0x4142434445464748, 0x5152535455565758, 0x5152535455565758, cpu,
-		0x7172737475767778,
-	};
-
-	KUNIT_EXPECT_EQ(test, ring_of(event)->user_page->data_head, 72ULL);
-	KUNIT_EXPECT_MEMEQ(test, (u64 *)ring_of(event)->data, want, sizeof(want));
-	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 0);
-}
-
-/* type 9, misc 1 (kernel), size 16 */
-static void a_sample_of_the_kernel(struct kunit *test)
-{
-	static const u64 want[] = {
-		0x0010000100000009, 0x1112131415161718, 0x0010000100000009, 0,
-	};
-	struct pmr_event *event = new_event(test, IP, false);
-
-	write_sample(event, __KERNEL_CS);
-	event->plan.hide_kernel = true;
-	write_sample(event, __KERNEL_CS);
-	KUNIT_EXPECT_EQ(test, ring_of(event)->user_page->data_head, 32ULL);
-	KUNIT_EXPECT_MEMEQ(test, (u64 *)ring_of(event)->data, want, sizeof(want));
-}
-
-/* What hides the kernel hides no user space. */
-static void user_space_is_never_hidden(struct kunit *test)
-{
-	struct pmr_event *event = new_event(test, IP, false);
-
-	event->plan.hide_kernel = true;
-	write_sample(event, __USER_CS);
-	KUNIT_EXPECT_EQ(test, ((u64 *)ring_of(event)->data)[1], 0x1112131415161718ULL);
-}
-
-/* LOST is type 2: header, id, lost, trailer; its misc is 0. */
-static void a_loss_is_told_before_the_next_sample(struct kunit *test)
-{
-	struct pmr_event *event = new_event(test, IP | TIME | IDENTIFIER, true);
-	static const u64 want[] = {
-		0x0028000000000002, 0x5152535455565758, 2, 0x4142434445464748,
-		0x5152535455565758,
-		0x0020000200000009, 0x5152535455565758, 0x1112131415161718, 0x4142434445464748,
-	};
-	struct pmr_ring *ring = ring_of(event);
-
-	ring->paused = true;
-	write_sample(event, __USER_CS);
-	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 1);
-	write_sample(event, __USER_CS);
-	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 1);
-	KUNIT_EXPECT_EQ(test, event->lost, 2ULL);
-	ring->paused = false;
-	write_sample(event, __USER_CS);
-	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, (u64)sizeof(want));
-	KUNIT_EXPECT_MEMEQ(test, (u64 *)ring->data, want, sizeof(want));
-	KUNIT_EXPECT_EQ(test, event->lost, 2ULL);
-}
-
-/* THROTTLE is type 5, UNTHROTTLE 6: header, time, id, stream id, trailer. */
-static void throttling_is_told(struct kunit *test)
-{
-	struct pmr_event *event = new_event(test, IP | TID | TIME | CPU, true);
-	u32 first = write_throttle(event, true);
-	u32 second = write_throttle(event, false);
-	const u64 want[] = {
-		0x0038000000000005, 0x4142434445464748, 0x5152535455565758, 0x5152535455565758,
-		this_task(), 0x4142434445464748, first,
-		0x0038000000000006, 0x4142434445464748, 0x5152535455565758, 0x5152535455565758,
-		this_task(), 0x4142434445464748, second,
-	};
-
-	KUNIT_EXPECT_EQ(test, ring_of(event)->user_page->data_head, (u64)sizeof(want));
-	KUNIT_EXPECT_MEMEQ(test, (u64 *)ring_of(event)->data, want, sizeof(want));
-}
-
-static void wakeup_events_wake(struct kunit *test)
-{
-	struct pmr_event *event = new_event(test, IP, false);
-	int i;
-
-	event->attr.wakeup_events = 2;
-	for (i = 1; i <= 4; i++) {
-		write_sample(event, __USER_CS);
-		KUNIT_EXPECT_EQ(test, atomic_read(&wakes), i / 2);
+	pmr_sample_plan(&plan, &attr, &init_pid_ns);
+	KUNIT_EXPECT_FALSE(test, plan.variable);
+	for (bit = 0; bit < 25; bit++) {
+		attr.sample_type = BIT_ULL(bit);
+		pmr_sample_plan(&plan, &attr, &init_pid_ns);
+		KUNIT_EXPECT_EQ(test, plan.variable, !!(BIT_ULL(bit) & BUILT & ~0x103c7ULL));
 	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&ring_of(event)->poll), 1);
-	/* The same word is a number of bytes once attr.watermark says so. */
-	event->attr.watermark = 1;
-	write_sample(event, __USER_CS);
-	write_sample(event, __USER_CS);
-	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 2);
-}
-
-static void without_a_ring_nothing_happens(struct kunit *test)
-{
-	struct pmr_event *event = new_event(test, IP, false);
-
-	RCU_INIT_POINTER(event->ring, NULL);
-	write_sample(event, __USER_CS);
-	write_throttle(event, true);
-	KUNIT_EXPECT_EQ(test, event->lost, 0ULL);
-	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 0);
 }
 
 static struct kunit_case sample_cases[] = {
 	KUNIT_CASE(each_field_alone),
-	KUNIT_CASE(all_fields_together),
+	KUNIT_CASE(weight_comes_in_two_forms),
+	KUNIT_CASE(a_call_chain_is_copied),
 	KUNIT_CASE(other_fields_are_left_out),
 	KUNIT_CASE(every_combination_has_its_plan),
 	KUNIT_CASE(no_trailer_unless_asked_for),
 	KUNIT_CASE(the_plan_knows_the_clock),
-	KUNIT_CASE(a_sample_of_user_space),
-	KUNIT_CASE(a_sample_of_the_kernel),
-	KUNIT_CASE(user_space_is_never_hidden),
-	KUNIT_CASE(a_loss_is_told_before_the_next_sample),
-	KUNIT_CASE(throttling_is_told),
-	KUNIT_CASE(wakeup_events_wake),
-	KUNIT_CASE(without_a_ring_nothing_happens),
+	KUNIT_CASE(only_rare_fields_make_a_sample_variable),
 	{}
 };
 
