@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Software events, and the same event opened twice: of pmuring and of the
+ * kernel's own perf, which are to agree on what a program does.
+ */
+#ifndef PMURING_TESTS_SOFTWARE_H
+#define PMURING_TESTS_SOFTWARE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct both {
+	int ours;
+	int perf;
+};
+
+struct perf_event_attr software(uint64_t config);
+
+struct both both_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
+void both_switch(const struct both *both, unsigned long request);
+void both_are(const struct both *both, uint64_t want, const char *what);
+void both_agree(const struct both *both, const char *what);
+void both_close(const struct both *both);
+
+bool whole_file(const char *path, char *text, size_t size);
+
+#endif
