@@ -69,11 +69,8 @@ static u64 count_of(const struct pmr_event *event, const struct pmr_event *reade
 	return count - event->hw.base;
 }
 
-static u64 *write_member(u64 *pos, const struct pmr_event *event, const struct pmr_event *reader)
+static u64 *write_id_and_lost(u64 *pos, const struct pmr_event *event, u64 format)
 {
-	u64 format = reader->attr.read_format;
-
-	*pos++ = count_of(event, reader);
 	if (format & PERF_FORMAT_ID)
 		*pos++ = event->top->id;
 	if (format & PERF_FORMAT_LOST)
@@ -97,6 +94,8 @@ static u64 *write_times(u64 *pos, const struct pmr_event *event)
 	u64 format = event->attr.read_format;
 	u64 enabled = event->enabled, running = event->running;
 
+	if (!(format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)))
+		return pos;
 	if (event->state == PMR_STATE_ACTIVE) {
 		u64 passed = time_in_state(event);
 
@@ -114,6 +113,33 @@ static u64 *write_times(u64 *pos, const struct pmr_event *event)
 	return pos;
 }
 
+/* value, times, id, lost */
+static u64 *write_one(u64 *pos, const struct pmr_event *event)
+{
+	*pos++ = count_of(event, event);
+	pos = write_times(pos, event);
+	return write_id_and_lost(pos, event, event->attr.read_format);
+}
+
+static u64 *write_member(u64 *pos, const struct pmr_event *event, const struct pmr_event *reader)
+{
+	*pos++ = count_of(event, reader);
+	return write_id_and_lost(pos, event, reader->attr.read_format);
+}
+
+/* number of members, times, and for each member: value, id, lost */
+static u64 *write_group(u64 *pos, const struct pmr_event *event, u32 siblings)
+{
+	const struct pmr_event *sibling;
+
+	*pos++ = 1 + siblings;
+	pos = write_times(pos, event);
+	pos = write_member(pos, event->leader, event);
+	pmr_for_each_sibling(sibling, event->leader)
+		pos = write_member(pos, sibling, event);
+	return pos;
+}
+
 /**
  * pmr_read_write() - write a READ field
  * @pos: where it goes
@@ -123,18 +149,8 @@ static u64 *write_times(u64 *pos, const struct pmr_event *event)
  */
 u64 *pmr_read_write(u64 *pos, const struct pmr_read *read)
 {
-	const struct pmr_event *event = read->event, *sibling;
-	u64 format = event->attr.read_format;
-	bool group = format & PERF_FORMAT_GROUP;
+	const struct pmr_event *event = read->event;
 
-	if (group)
-		*pos++ = 1 + read->siblings;
-	if (format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING))
-		pos = write_times(pos, event);
-	if (!group)
-		return write_member(pos, event, event);
-	pos = write_member(pos, event->leader, event);
-	pmr_for_each_sibling(sibling, event->leader)
-		pos = write_member(pos, sibling, event);
-	return pos;
+	return event->attr.read_format & PERF_FORMAT_GROUP ?
+	       write_group(pos, event, read->siblings) : write_one(pos, event);
 }
