@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the measuring programs share; see bench.h. Owns which contestant this
+ * process measures.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "door.h"
+
+static const char *contestant = "nobody";
+static bool is_pmuring;
+
+/**
+ * bench_fail - end the program: its numbers would be worth nothing
+ * @what: what went wrong; errno says why, unless it is 0
+ */
+void bench_fail(const char *what)
+{
+	fprintf(stderr, "%s: %s: %s%s%s\n", program_invocation_short_name, contestant, what,
+		errno ? ": " : "", errno ? strerror(errno) : "");
+	exit(1);
+}
+
+static void stay_on_cpu_0(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		bench_fail("cannot run on CPU 0");
+}
+
+/* devtmpfs makes the node in its own time */
+static void wait_for_door(void)
+{
+	for (int i = 0; i < 100 && door_fd() < 0; i++)
+		usleep(10000);
+	if (door_fd() < 0)
+		bench_fail(door_explain_node(errno));
+}
+
+/**
+ * bench_begin - learn who is measured, and get ready
+ * @argc: as main() got it
+ * @argv: as main() got it
+ */
+void bench_begin(int argc, char **argv)
+{
+	if (argc != 2 || (strcmp(argv[1], "perf") && strcmp(argv[1], "pmuring"))) {
+		fprintf(stderr, "usage: %s perf|pmuring\n", program_invocation_short_name);
+		exit(1);
+	}
+	contestant = argv[1];
+	is_pmuring = !strcmp(contestant, "pmuring");
+	stay_on_cpu_0();
+	if (is_pmuring)
+		wait_for_door();
+	/* or a child would print once more what its parent holds back */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+/**
+ * bench_open - open an event of the calling task, on whatever CPU it runs
+ * @attr: what to count or sample; its size is filled in
+ * @group_fd: leader, or -1
+ *
+ * Return: the event's descriptor, or -1 with errno
+ */
+int bench_open(struct perf_event_attr *attr, int group_fd)
+{
+	attr->size = sizeof(*attr);
+	if (is_pmuring)
+		return door_open_event(attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
+	return syscall(SYS_perf_event_open, attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
+}
+
+/**
+ * bench_result - print one number
+ * @row: what it is the price of
+ * @value: the number
+ */
+void bench_result(const char *row, double value)
+{
+	printf("%s\t%s\t%.1f\n", row, contestant, value);
+}
+
+/**
+ * bench_not_offered - print that the contestant does not offer a row's events
+ * @row: what the number would have been the price of
+ * @attr: the event that did not open; errno says why
+ */
+void bench_not_offered(const char *row, const struct perf_event_attr *attr)
+{
+	printf("%s\t%s\t-\t%s\n", row, contestant,
+	       is_pmuring ? door_explain_event(errno, attr, 0, -1) : strerror(errno));
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/**
+ * bench_median - the middle of many measurements
+ * @values: the measurements; they are sorted here
+ * @count: how many, at least one
+ *
+ * A timer tick adds thousands of instructions to one measurement in a few
+ * hundred. The mean would carry them, the median does not.
+ *
+ * Return: the median
+ */
+double bench_median(uint64_t *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2.0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the measuring programs share: whose events are measured, the clock, and
+ * the line in which a result leaves. One thread, on CPU 0.
+ *
+ * Each program measures one contestant, which its only argument names, and
+ * prints one line per number:
+ *
+ *	ROW <tab> CONTESTANT <tab> VALUE
+ *	ROW <tab> CONTESTANT <tab> - <tab> WHY		not offered
+ *
+ * It fails when it could not measure what it says. scripts/bench/run.sh starts
+ * the programs in the PMU-modelling QEMU, scripts/bench/table.py knows all rows.
+ */
+#ifndef PMURING_BENCH_H
+#define PMURING_BENCH_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/**
+ * bench_now - the clock, which counts instructions
+ *
+ * Under -icount the TSC advances by one with each instruction of whichever
+ * CPU, and jumps ahead only while all are idle. No event can disturb it.
+ *
+ * Return: instructions since some moment in the past
+ */
+static inline uint64_t bench_now(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+void bench_begin(int argc, char **argv);
+__attribute__((noreturn)) void bench_fail(const char *what);
+int bench_open(struct perf_event_attr *attr, int group_fd);
+void bench_result(const char *row, double value);
+void bench_not_offered(const char *row, const struct perf_event_attr *attr);
+double bench_median(uint64_t *values, size_t count);
+
+#endif
