@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events over exec and exit of their task.
+ * Events over exec of their task.
  */
-#include <signal.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,9 +50,9 @@ static int follow(const struct runner *runner, struct perf_event_attr attr, int 
 static void say_count(const char *what, int fd)
 {
 	struct count count = {};
+	bool whole = read_count(fd, &count);
 
-	say("%s:%s=%llu", what, read_count(fd, &count) ? "value" : "no",
-	    (unsigned long long)count.value);
+	say("%s:%s=%llu", what, whole ? "value" : "no", (unsigned long long)count.value);
 	say("times=%s", !count.enabled ? "none" : count.enabled == count.running ? "equal" : "differ");
 }
 
@@ -225,12 +223,6 @@ static void remove_on_exec(void)
 	say_result("enable", ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
 }
 
-static void become_program(void *data)
-{
-	(void)data;
-	fixed_program();
-}
-
 static void program_in_child(void *data)
 {
 	(void)data;
@@ -263,70 +255,6 @@ static void inherited_by_exec(void)
 	say("value=%llu", (unsigned long long)read_value(fd));
 }
 
-static void exit_of_task(void)
-{
-	struct perf_event_attr attr = instructions();
-	struct helper helper;
-	struct count first, second;
-	int fd;
-
-	attr.disabled = 0;
-	attr.read_format = FORMAT_TIMES;
-	helper_start(&helper);
-	fd = must_open(&attr, helper.pid, -1, -1);
-	say_poll("alive", fd);
-	helper_end(&helper);
-	say_poll("gone", fd);
-	read_count(fd, &first);
-	usleep(2000);
-	read_count(fd, &second);
-	say("value=%s times=%s", first.value == second.value ? "stays" : "grows",
-	    first.enabled == second.enabled ? "stay" : "grow");
-	say_result("enable", ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
-	say_result("reset", ioctl(fd, PERF_EVENT_IOC_RESET, 0));
-	read_count(fd, &second);
-	say("value=%llu", (unsigned long long)second.value);
-}
-
-static void group_after_exit(void)
-{
-	struct perf_event_attr attr = instructions();
-	struct helper helper;
-	uint64_t words[8] = {};
-	int leader;
-
-	attr.disabled = 0;
-	attr.read_format = PERF_FORMAT_GROUP;
-	helper_start(&helper);
-	leader = must_open(&attr, helper.pid, -1, -1);
-	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
-	must_open(&attr, helper.pid, -1, leader);
-	helper_do(&helper, ORDER_WORK);
-	helper_end(&helper);
-	say("bytes=%zd nr=%llu", read(leader, words, sizeof(words)), (unsigned long long)words[0]);
-	say("leader=%d sibling=%d", words[1] >= SOME_WORK * WORK_ROUND, words[2] >= SOME_WORK);
-}
-
-static void opener_gone(void *data)
-{
-	struct helper *helper = data;
-	struct perf_event_attr attr = instructions();
-
-	attr.disabled = 0;
-	must_open(&attr, helper->pid, -1, -1);
-}
-
-/* The opener's exit closes the event while the task lives. */
-static void opener_exits(void)
-{
-	struct helper helper;
-
-	helper_start(&helper);
-	run_child(opener_gone, &helper);
-	helper_do(&helper, ORDER_WORK);
-	say("survived");
-}
-
 static const struct simple_case simple[] = {
 	{ "enable", enable_on_exec },
 	{ "enable-branches", enable_on_exec_branches },
@@ -341,13 +269,10 @@ static const struct simple_case simple[] = {
 	{ "remove", remove_on_exec },
 	{ "remove-inherited", remove_inherited },
 	{ "inherited", inherited_by_exec },
-	{ "exit", exit_of_task },
-	{ "group-after-exit", group_after_exit },
-	{ "opener-exits", opener_exits },
 };
 
 /**
- * theme_exec - exec and exit
+ * theme_exec - exec
  */
 void theme_exec(void)
 {

@@ -149,7 +149,8 @@ static void sibling_closed(void)
 	sibling = must_open(&attr, 0, -1, leader);
 	say("bytes=%zd", read(leader, words, sizeof(words)));
 	close(sibling);
-	say("bytes=%zd nr=%llu", read(leader, words, sizeof(words)), (unsigned long long)words[0]);
+	say("bytes=%zd", read(leader, words, sizeof(words)));
+	say("nr=%llu", (unsigned long long)words[0]);
 	say("grows=%d", words[1] > 0);
 }
 

@@ -3,13 +3,8 @@
  * Inherited events: what the parent's count has of its children, alive and gone,
  * processes and threads.
  */
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "parity.h"
@@ -18,11 +13,7 @@
 #define ROUNDS		100000
 #define INSTRUCTIONS	((uint64_t)ROUNDS * WORK_ROUND)
 
-static void some_work(void *data)
-{
-	(void)data;
-	work(ROUNDS);
-}
+static uint64_t rounds = ROUNDS;
 
 static void work_and_die(void *data)
 {
@@ -33,15 +24,17 @@ static void work_and_die(void *data)
 
 static void two_children(void *data)
 {
-	run_child(some_work, NULL);
-	run_child(some_work, NULL);
-	some_work(data);
+	(void)data;
+	run_child(work_for, &rounds);
+	run_child(work_for, &rounds);
+	work_for(&rounds);
 }
 
 static void one_thread(void *data)
 {
-	run_thread(some_work, NULL);
-	some_work(data);
+	(void)data;
+	run_thread(work_for, &rounds);
+	work_for(&rounds);
 }
 
 /* Once around the work, the rest is noise. */
@@ -81,11 +74,11 @@ static void children(unsigned int thread, unsigned int stat)
 	int fd = open_inherited(thread, stat);
 	uint64_t before = value_of(fd);
 
-	run_child(some_work, NULL);
+	run_child(work_for, &rounds);
 	say_count(fd, "child", before);
 	run_child(two_children, NULL);
 	say_count(fd, "tree", before);
-	run_thread(some_work, NULL);
+	run_thread(work_for, &rounds);
 	say_count(fd, "thread", before);
 	run_child(one_thread, NULL);
 	say_count(fd, "child-thread", before);
@@ -120,8 +113,8 @@ static void not_inherited(void)
 	attr.read_format = FORMAT_TIMES;
 	fd = open_self(&attr);
 	before = value_of(fd);
-	run_child(some_work, NULL);
-	run_thread(some_work, NULL);
+	run_child(work_for, &rounds);
+	run_thread(work_for, &rounds);
 	say_count(fd, "count", before);
 }
 
@@ -157,7 +150,7 @@ static void reset_after_exit(void)
 	int fd = open_inherited(0, 0);
 	struct count count;
 
-	run_child(some_work, NULL);
+	run_child(work_for, &rounds);
 	disable(fd);
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	read_count(fd, &count);
@@ -238,113 +231,6 @@ static void by_other_task(void)
 	say_poll("poll", fd);
 }
 
-static int open_group(int fd[2])
-{
-	struct perf_event_attr attr = instructions();
-
-	attr.inherit = 1;
-	attr.disabled = 0;
-	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
-	fd[0] = open_self(&attr);
-	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
-	fd[1] = must_open(&attr, 0, -1, fd[0]);
-	return fd[0];
-}
-
-/* nr, enabled, running, instructions, branches */
-static void group(void)
-{
-	uint64_t words[8] = {}, before[8] = {};
-	struct helper helper;
-	int fd[2];
-
-	read(open_group(fd), before, sizeof(before));
-	run_child(some_work, NULL);
-	say("bytes=%zd", read(fd[0], words, sizeof(words)));
-	say_times_work("instructions", words[3] - before[3]);
-	say_times_work("branches", (words[4] - before[4]) * WORK_ROUND);
-	say("times=%s", words[1] == words[2] ? "equal" : "differ");
-	helper_start(&helper);
-	helper_do(&helper, ORDER_WORK);
-	say("live=%zd", read(fd[0], words, sizeof(words)));
-	close(fd[1]);
-	say("sibling-closed=%zd", read(fd[0], words, sizeof(words)));
-	say("nr=%llu", (unsigned long long)words[0]);
-}
-
-/* A sibling that the children do not have: the group cannot be read. */
-static void group_grows_after_fork(void)
-{
-	struct perf_event_attr attr = instructions();
-	struct helper helper;
-	uint64_t words[8];
-	int fd[2];
-
-	open_group(fd);
-	helper_start(&helper);
-	attr.inherit = 1;
-	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
-	must_open(&attr, 0, -1, fd[0]);
-	say_result("read", read(fd[0], words, sizeof(words)));
-	helper_end(&helper);
-	say_result("after-exit", read(fd[0], words, sizeof(words)));
-}
-
-/* Samples of children arrive in the parent's ring, under its id. */
-static void samples(unsigned int stat)
-{
-	struct perf_event_attr attr = sampling(INSTRUCTIONS / 10, PERF_SAMPLE_TID | PERF_SAMPLE_ID);
-	struct tally tally;
-	struct ring ring;
-	int fd;
-
-	pin_to(0);
-	attr.inherit = 1;
-	attr.inherit_stat = stat;
-	attr.disabled = 0;
-	fd = must_open(&attr, 0, 0, -1);
-	must_map(&ring, fd, 32);
-	drain(&ring, &tally, NULL, NULL);
-	run_child(some_work, NULL);
-	disable(fd);
-	drain(&ring, &tally, NULL, NULL);
-	say("samples=%s size=%u", tally.number[PERF_RECORD_SAMPLE] >= 10 &&
-	    tally.number[PERF_RECORD_SAMPLE] < 14 ? "about-10" : "other",
-	    tally.size[PERF_RECORD_SAMPLE]);
-	say("reads=%u size=%u", tally.number[PERF_RECORD_READ], tally.size[PERF_RECORD_READ]);
-}
-
-static void samples_plain(void)
-{
-	samples(0);
-}
-
-static void samples_stat(void)
-{
-	samples(1);
-}
-
-/* inherit_stat: READ at a child's end, with its own counts. */
-static void read_record(void)
-{
-	struct perf_event_attr attr = instructions();
-	struct tally tally;
-	struct ring ring;
-	int fd;
-
-	pin_to(0);
-	attr.inherit = 1;
-	attr.inherit_stat = 1;
-	attr.disabled = 0;
-	attr.read_format = FORMAT_TIMES | PERF_FORMAT_ID;
-	fd = must_open(&attr, 0, 0, -1);
-	must_map(&ring, fd, 8);
-	run_child(some_work, NULL);
-	drain(&ring, &tally, NULL, NULL);
-	say_records(&tally);
-	say("size=%u", tally.size[PERF_RECORD_READ]);
-}
-
 static void of_software(void)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_TASK_CLOCK);
@@ -356,7 +242,7 @@ static void of_software(void)
 	attr.read_format = FORMAT_TIMES;
 	fd = open_self(&attr);
 	read_count(fd, &before);
-	run_child(some_work, NULL);
+	run_child(work_for, &rounds);
 	read_count(fd, &after);
 	say("grows=%d", after.value - before.value > INSTRUCTIONS);
 }
@@ -367,7 +253,7 @@ static void many_children(void)
 	uint64_t before = value_of(fd);
 
 	for (int i = 0; i < 50; i++)
-		run_child(some_work, NULL);
+		run_child(work_for, &rounds);
 	say_times_work("children", value_of(fd) - before);
 }
 
@@ -382,11 +268,6 @@ static const struct simple_case simple[] = {
 	{ "closed-with-children", closed_with_children },
 	{ "earlier-children", earlier_children },
 	{ "other-task", by_other_task },
-	{ "group", group },
-	{ "group-grows", group_grows_after_fork },
-	{ "samples", samples_plain },
-	{ "samples-stat", samples_stat },
-	{ "read-record", read_record },
 	{ "software", of_software },
 	{ "many-children", many_children },
 };

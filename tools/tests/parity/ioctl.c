@@ -138,8 +138,10 @@ static void values(void)
 	say("refresh=%d", ioctl(fd, PERF_EVENT_IOC_REFRESH, 5));
 	say("disable=%d", ioctl(fd, PERF_EVENT_IOC_DISABLE, 0));
 	say("reset=%d", ioctl(fd, PERF_EVENT_IOC_RESET, 0));
-	say("period=%d:%llu", ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), (unsigned long long)period);
-	say("id=%d:%s", ioctl(fd, PERF_EVENT_IOC_ID, &id), id ? "some" : "none");
+	say("period=%d", ioctl(fd, PERF_EVENT_IOC_PERIOD, &period));
+	say("written=%llu", (unsigned long long)period);
+	say("id=%d", ioctl(fd, PERF_EVENT_IOC_ID, &id));
+	say("written=%s", id ? "some" : "none");
 	say("same=%d", event_id(fd) == id);
 	say("other=%d", event_id(open_self(&attr)) == id);
 }

@@ -97,7 +97,7 @@ static void redirect(const void *arg)
 	target = open_end(&output->target, &child);
 	say_result("set", ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target));
 	say_result("again", ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target));
-	say_result("none", ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, -1));
+	say_result("none", ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, -1L));
 }
 
 /* source writes into target's ring; both sample the same work */
@@ -159,7 +159,7 @@ static void undone(void)
 	struct shared shared;
 
 	share(&shared, PERIOD);
-	say_result("none", ioctl(shared.source, PERF_EVENT_IOC_SET_OUTPUT, -1));
+	say_result("none", ioctl(shared.source, PERF_EVENT_IOC_SET_OUTPUT, -1L));
 	say_shared(&shared);
 	say_poll("source-poll", shared.source);
 }
@@ -203,7 +203,7 @@ static void source_mapped_after_undone(void)
 	struct ring ring;
 
 	share(&shared, PERIOD);
-	ioctl(shared.source, PERF_EVENT_IOC_SET_OUTPUT, -1);
+	ioctl(shared.source, PERF_EVENT_IOC_SET_OUTPUT, -1L);
 	say_result("map", ring_map(&ring, shared.source, 4));
 	work_counted(shared.source, ROUNDS);
 	say("samples=%u", tally_number(&ring, PERF_RECORD_SAMPLE));

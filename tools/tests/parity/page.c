@@ -97,7 +97,7 @@ static void elsewhere(void)
 	page = map_page(must_open(&attr, helper.pid, -1, -1));
 	helper_do(&helper, ORDER_WORK);
 	helper_stop(&helper);
-	say_page("stopped", page);
+	say_page("asleep", page);
 	say("offset=%s", page->offset >= SOME_WORK * WORK_ROUND ? "work" : "less");
 }
 

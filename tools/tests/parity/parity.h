@@ -119,7 +119,7 @@ unsigned int tally_number(struct ring *ring, unsigned int type);
 
 void work_framed(int event_fd, uint64_t rounds);
 
-/* helpers.c: other tasks, knobs, rights */
+/* helpers.c: other tasks */
 
 /* one round of work() is sixteen instructions, its last one a taken branch */
 #define SOME_WORK	2000
@@ -145,8 +145,14 @@ void helper_end(const struct helper *helper);
 void helper_stop(const struct helper *helper);
 void run_child(void (*fn)(void *), void *data);
 void run_thread(void (*fn)(void *), void *data);
+void work_for(void *rounds);
+void become_program(void *data);
 void fixed_program(void);
 void set_fixed_program(const char *path);
+
+void pin_to(int cpu);
+
+/* rights.c: limits and rights */
 
 enum knob { KNOB_PARANOID, KNOB_RATE, KNOB_MLOCK, KNOB_STACK, KNOBS };
 
@@ -155,7 +161,6 @@ void prepare_machine(void);
 void be_nobody(void);
 void be_nobody_with(int capability);
 void lose_capability(int capability);
-void pin_to(int cpu);
 
 /* the themes, one file each */
 
@@ -177,10 +182,14 @@ void theme_sample(void);
 void theme_layout(void);
 void theme_lost(void);
 void theme_sideband(void);
+void theme_contents(void);
 void theme_group(void);
 void theme_inherit(void);
+void theme_inherit_group(void);
 void theme_exec(void);
+void theme_exit(void);
 void theme_software(void);
+void theme_clocks(void);
 void theme_permission(void);
 void theme_mlock(void);
 void theme_prctl(void);

@@ -102,12 +102,14 @@ static void exact_counts(void)
 	say("branches=%llu", (unsigned long long)read_value(fd));
 }
 
-static unsigned int open_until_refused(uint32_t type, uint64_t config)
+/* Members that are off do not count. */
+static unsigned int open_until_refused(uint64_t config, bool off)
 {
-	struct perf_event_attr attr = event_attr(type, config);
+	struct perf_event_attr attr = event_attr(PERF_TYPE_HARDWARE, config);
 	int leader = open_self(&attr), fd;
 	unsigned int n = 1;
 
+	attr.disabled = off;
 	while ((fd = try_open(&attr, 0, -1, leader, 0)) >= 0 && n < 70)
 		n++;
 	say_result("last", fd);
@@ -117,14 +119,17 @@ static unsigned int open_until_refused(uint32_t type, uint64_t config)
 /* A group that could never run as a whole is refused. */
 static void group_fits(void)
 {
-	say("branches=%u", open_until_refused(PERF_TYPE_HARDWARE,
-					      PERF_COUNT_HW_BRANCH_INSTRUCTIONS));
+	say("branches=%u", open_until_refused(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, false));
 }
 
 static void group_fits_fixed(void)
 {
-	say("instructions=%u", open_until_refused(PERF_TYPE_HARDWARE,
-						  PERF_COUNT_HW_INSTRUCTIONS));
+	say("instructions=%u", open_until_refused(PERF_COUNT_HW_INSTRUCTIONS, false));
+}
+
+static void group_fits_off(void)
+{
+	say("branches=%u", open_until_refused(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, true));
 }
 
 static void more_than_counters(void)
@@ -143,6 +148,7 @@ static const struct simple_case simple[] = {
 	{ "exact-counts", exact_counts },
 	{ "group-fits", group_fits },
 	{ "group-fits-fixed", group_fits_fixed },
+	{ "group-fits-off", group_fits_off },
 	{ "more-than-counters", more_than_counters },
 };
 

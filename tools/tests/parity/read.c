@@ -240,8 +240,8 @@ static void killed_task(void)
 	fd = must_open(&attr, helper.pid, -1, -1);
 	helper_do(&helper, ORDER_WORK);
 	helper_end(&helper);
-	say("read=%d value=%s", read_count(fd, &count),
-	    count.value >= SOME_WORK * WORK_ROUND ? "work" : "less");
+	say("read=%d", read_count(fd, &count));
+	say("value=%s", count.value >= SOME_WORK * WORK_ROUND ? "work" : "less");
 	say_times(count.enabled, count.running);
 }
 

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Records that are no samples: which come for which bit of the attr, when a task
- * does something; their sizes, misc and contents.
+ * does something; their sizes and misc.
  */
-#include <stdio.h>
-#include <string.h>
-#include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "parity.h"
-#include "workload.h"
 
 #define RING_PAGES	64
 
@@ -89,12 +82,6 @@ static void thread_once(void)
 static void sleep_once(void)
 {
 	usleep(1000);
-}
-
-static void become_program(void *data)
-{
-	(void)data;
-	fixed_program();
 }
 
 static void exec_in_child(void)
@@ -205,108 +192,6 @@ static void helper_renamed(void)
 	of_helper(COMM, ORDER_RENAME, PERF_RECORD_COMM);
 }
 
-/* Who is the parent of whom in FORK and EXIT. */
-struct family {
-	pid_t child;
-};
-
-static void check_family(const struct perf_event_header *rec, void *data)
-{
-	struct family *family = data;
-	uint32_t ids[4];
-
-	memcpy(ids, rec + 1, sizeof(ids));
-	if (rec->type != PERF_RECORD_FORK && rec->type != PERF_RECORD_EXIT)
-		return;
-	say("%s: pid=%s ppid=%s tid=%s ptid=%s", rec->type == PERF_RECORD_FORK ? "fork" : "exit",
-	    ids[0] == (uint32_t)family->child ? "child" : ids[0] == (uint32_t)getpid() ? "me" : "other",
-	    ids[1] == (uint32_t)getpid() ? "me" : ids[1] == (uint32_t)getppid() ? "parent" : "other",
-	    ids[2] == (uint32_t)family->child ? "child" : ids[2] == (uint32_t)getpid() ? "me" : "other",
-	    ids[3] == (uint32_t)getpid() ? "me" : ids[3] == (uint32_t)getppid() ? "parent" : "other");
-}
-
-static void family_of_fork(void)
-{
-	struct perf_event_attr attr = with_bits(TASK | INHERIT);
-	struct family family;
-	struct tally tally;
-	struct ring ring;
-	int fd;
-
-	pin_to(0);
-	fd = must_open(&attr, 0, 0, -1);
-	must_map(&ring, fd, 8);
-	family.child = fork();
-	if (!family.child)
-		_exit(0);
-	waitpid(family.child, NULL, 0);
-	drain(&ring, &tally, check_family, &family);
-}
-
-static void say_comm(const struct perf_event_header *rec, void *data)
-{
-	const char *fields = (const char *)(rec + 1);
-	uint32_t ids[2];
-
-	(void)data;
-	if (rec->type != PERF_RECORD_COMM)
-		return;
-	memcpy(ids, fields, sizeof(ids));
-	say("comm='%s' size=%u pid=%d tid=%d", fields + 8, rec->size, ids[0] == (uint32_t)getpid(),
-	    ids[1] == (uint32_t)syscall(SYS_gettid));
-}
-
-static void contents_of_comm(void)
-{
-	struct perf_event_attr attr = with_bits(COMM);
-	struct tally tally;
-	struct ring ring;
-	int fd = open_self(&attr);
-
-	must_map(&ring, fd, 8);
-	rename_self();
-	drain(&ring, &tally, say_comm, NULL);
-}
-
-static void say_map(const struct perf_event_header *rec, void *data)
-{
-	const unsigned char *fields = (const unsigned char *)(rec + 1);
-	uint64_t words[4];
-
-	memcpy(words, fields, sizeof(words));
-	if (rec->type == PERF_RECORD_MMAP)
-		say("mmap: addr=%s len=%llu file='%s'", words[1] == *(uint64_t *)data ? "right" : "wrong",
-		    (unsigned long long)words[2], fields + 32);
-	if (rec->type == PERF_RECORD_MMAP2)
-		say("mmap2: addr=%s len=%llu prot=%u flags=%#x file='%s'",
-		    words[1] == *(uint64_t *)data ? "right" : "wrong", (unsigned long long)words[2],
-		    *(uint32_t *)(fields + 56), *(uint32_t *)(fields + 60), fields + 64);
-}
-
-static void contents_of_mmap(unsigned int bits)
-{
-	struct perf_event_attr attr = with_bits(bits);
-	struct tally tally;
-	struct ring ring;
-	uint64_t at;
-	int fd = open_self(&attr);
-
-	must_map(&ring, fd, 8);
-	drain(&ring, &tally, NULL, NULL);
-	at = (uintptr_t)mmap(NULL, 3 * 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	drain(&ring, &tally, say_map, &at);
-}
-
-static void contents_of_mmap1(void)
-{
-	contents_of_mmap(MMAP);
-}
-
-static void contents_of_mmap2(void)
-{
-	contents_of_mmap(MMAP | MMAP2);
-}
-
 /* A CPU's switches carry the other task. */
 static void cpu_wide_switch(void)
 {
@@ -369,10 +254,6 @@ static const struct simple_case simple[] = {
 	{ "inherited-enabled-by-exec", inherited_enabled_by_exec },
 	{ "helper-exit", helper_exit },
 	{ "helper-renamed", helper_renamed },
-	{ "family", family_of_fork },
-	{ "contents-comm", contents_of_comm },
-	{ "contents-mmap", contents_of_mmap1 },
-	{ "contents-mmap2", contents_of_mmap2 },
 	{ "cpu-wide-switch", cpu_wide_switch },
 	{ "cpu-wide-task", cpu_wide_task },
 	{ "off", off_says_nothing },

@@ -2,13 +2,8 @@
 /*
  * Software events: what each counts and samples of known deeds.
  */
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "parity.h"
@@ -170,7 +165,7 @@ static void fault_address(void)
 }
 
 /* A period longer than one, and its rest. */
-static void period(uint64_t period)
+static void period(uint64_t period, uint64_t sample_type)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct tally tally;
@@ -178,7 +173,7 @@ static void period(uint64_t period)
 	int fd;
 
 	attr.sample_period = period;
-	attr.sample_type = PERF_SAMPLE_PERIOD;
+	attr.sample_type = sample_type;
 	fd = open_self(&attr);
 	must_map(&ring, fd, 8);
 	touch_pages();
@@ -191,110 +186,23 @@ static void period(uint64_t period)
 
 static void period_7(void)
 {
-	period(7);
+	period(7, PERF_SAMPLE_IP);
 }
 
 static void period_50(void)
 {
-	period(50);
+	period(50, PERF_SAMPLE_IP);
 }
 
 static void period_1000(void)
 {
-	period(1000);
+	period(1000, PERF_SAMPLE_IP);
 }
 
-static void clock_samples(uint64_t config)
+/* Who asks for the period gets a sample of each fault. */
+static void period_7_told(void)
 {
-	struct perf_event_attr attr = software(config);
-	struct tally tally;
-	struct ring ring;
-	unsigned int n;
-	int fd;
-
-	attr.exclude_kernel = 1;
-	/* a millisecond */
-	attr.sample_period = 1000000;
-	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CPU;
-	fd = open_self(&attr);
-	must_map(&ring, fd, 8);
-	enable(fd);
-	work(50000000 / WORK_ROUND);
-	disable(fd);
-	drain(&ring, &tally, NULL, NULL);
-	n = tally.number[PERF_RECORD_SAMPLE];
-	say("samples=%s size=%u misc=%u", n < 40 ? "few" : n > 60 ? "many" : "about-50",
-	    tally.size[PERF_RECORD_SAMPLE], tally.misc[PERF_RECORD_SAMPLE]);
-}
-
-static void cpu_clock_samples(void)
-{
-	clock_samples(PERF_COUNT_SW_CPU_CLOCK);
-}
-
-static void task_clock_samples(void)
-{
-	clock_samples(PERF_COUNT_SW_TASK_CLOCK);
-}
-
-/* Counts of time, beside the clock of the machine. */
-static void clocks_of(pid_t pid, int cpu)
-{
-	static const uint64_t configs[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK };
-	struct perf_event_attr attr;
-	struct count count;
-	int fd;
-
-	pin_to(0);
-	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
-		attr = software(configs[i]);
-		attr.read_format = FORMAT_TIMES;
-		fd = must_open(&attr, pid, cpu, -1);
-		enable(fd);
-		work(1000000);
-		usleep(50000);
-		disable(fd);
-		read_count(fd, &count);
-		say("value=%s", count.value < 16000000 ? "less" : count.value < 40000000 ? "busy" :
-		    "all");
-		say("enabled=%s", count.enabled < 40000000 ? "busy" : "all");
-	}
-}
-
-static void clocks_of_self(void)
-{
-	clocks_of(0, -1);
-}
-
-static void clocks_of_cpu(void)
-{
-	clocks_of(-1, 0);
-}
-
-static void clocks_elsewhere(void)
-{
-	clocks_of(0, 1);
-}
-
-/* Switched on and off: no time is lost or won. */
-static void reads_grow(void)
-{
-	struct perf_event_attr attr = software(PERF_COUNT_SW_TASK_CLOCK);
-	uint64_t before, after;
-	int fd;
-
-	attr.disabled = 0;
-	fd = open_self(&attr);
-	before = read_value(fd);
-	work(SOME_WORK);
-	after = read_value(fd);
-	say("grows=%d", after > before);
-	disable(fd);
-	before = read_value(fd);
-	work(SOME_WORK);
-	say("off-grows=%d", read_value(fd) > before);
-	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
-	say("reset=%llu", (unsigned long long)read_value(fd));
+	period(7, PERF_SAMPLE_PERIOD);
 }
 
 static void faults_of_child(void)
@@ -326,12 +234,7 @@ static const struct simple_case simple[] = {
 	{ "period-7", period_7 },
 	{ "period-50", period_50 },
 	{ "period-1000", period_1000 },
-	{ "cpu-clock-samples", cpu_clock_samples },
-	{ "task-clock-samples", task_clock_samples },
-	{ "clocks-self", clocks_of_self },
-	{ "clocks-cpu", clocks_of_cpu },
-	{ "clocks-elsewhere", clocks_elsewhere },
-	{ "reads-grow", reads_grow },
+	{ "period-7-told", period_7_told },
 	{ "faults-of-child", faults_of_child },
 	{ "cpu-wide-switches", cpu_wide_switches },
 };
