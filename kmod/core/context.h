@@ -84,7 +84,7 @@ void pmr_event_restart(struct pmr_event *event, u64 period);
 void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader);
 void pmr_group_detach(struct pmr_event *event);
 void pmr_group_update_times(struct pmr_event *leader, u64 now);
-void pmr_event_start_late(struct pmr_event *event, u64 now);
+void pmr_event_start(struct pmr_event *event, u64 now);
 int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event);
 int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event);
 

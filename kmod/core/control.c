@@ -23,12 +23,7 @@ static void enable(struct pmr_context *context, void *arg)
 		return;
 	pmr_group_update_times(event->leader, now);
 	event->state = PMR_STATE_INACTIVE;
-	if (!pmr_event_is_leader(event))
-		pmr_event_start_late(event, now);
-	else if (event->attr.pinned)
-		context->pinned_waiting = true;
-	else
-		context->waiting++;
+	pmr_event_start(event, now);
 	pmr_event_update_user_page(event);
 }
 

@@ -19,6 +19,7 @@
 #include "core/output.h"
 #include "core/owner.h"
 #include "core/pool.h"
+#include "core/sideband.h"
 #include "pmu/period.h"
 #include "sample/freq.h"
 #include "sample/sample.h"
@@ -145,6 +146,7 @@ static void free_event(struct kref *ref)
 	struct pmr_event *top = event->top;
 
 	irq_work_sync(&event->work);
+	pmr_sideband_wait(event);
 	if (event->task)
 		put_task_struct(event->task);
 	if (event->context)
@@ -183,19 +185,6 @@ struct install {
 	int err;
 };
 
-/* A group that is new, or bigger, starts at once if there is room for it. */
-static void start_new(struct pmr_event *event, u64 now)
-{
-	struct pmr_context *context = event->context;
-
-	if (!pmr_event_is_leader(event))
-		pmr_event_start_late(event, now);
-	else if (event->attr.pinned)
-		context->pinned_waiting = true;
-	else
-		context->waiting++;
-}
-
 static void install(struct pmr_context *context, void *arg)
 {
 	struct install *install = arg;
@@ -213,7 +202,7 @@ static void install(struct pmr_context *context, void *arg)
 	if (!event->attr.disabled)
 		event->state = PMR_STATE_INACTIVE;
 	pmr_group_attach(event, install->leader);
-	start_new(event, event->since);
+	pmr_event_start(event, event->since);
 }
 
 /**

@@ -13,6 +13,7 @@
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
+#include <linux/smp.h>
 #include <linux/wait.h>
 
 #include "pmu/pmu.h"
@@ -47,7 +48,8 @@ enum pmr_state {
  * @id_size: bytes of the sample_id trailer of other records, or 0
  * @lost_size: bytes of a LOST record
  * @throttle_size: bytes of a THROTTLE or UNTHROTTLE record
- * @variable: it has fields whose size is known only when it is taken
+ * @variable: it has fields that few samples have, some of them of a size that
+ *	is known only when the sample is taken
  * @hide_kernel: the owner may not see kernel addresses, not even by skid
  * @init_pid_ns: pids are those of the initial namespace
  * @clock: source of TIME, NULL for the scheduler's clock
@@ -68,6 +70,7 @@ struct pmr_plan {
 #define PMR_PENDING_WAKE	0	/* wake the readers of its ring, send SIGIO */
 #define PMR_PENDING_DISABLE	1	/* the last overflow that REFRESH granted */
 #define PMR_PENDING_HUP		2	/* SIGIO says POLL_HUP */
+#define PMR_PENDING_READ	3	/* copy: not @work's; its READ record is on its way */
 
 /**
  * struct pmr_event - an event
@@ -91,6 +94,7 @@ struct pmr_plan {
  * @freq_period: period that gives sample_freq, in fractions, or 0
  * @pending: PMR_PENDING_* bits for @work
  * @work: does what an overflow cannot, in hard IRQ on the same CPU
+ * @read_call: copy: takes its READ record to the CPU of its ring
  * @state: enum pmr_state, under the context's lock
  * @cpu: the only CPU it counts on, or -1
  * @context: where it is scheduled; holds a reference
@@ -149,6 +153,7 @@ struct pmr_event {
 	u64 freq_period;
 	unsigned long pending;
 	struct irq_work work;
+	call_single_data_t read_call;
 
 	int state;
 	int cpu;

@@ -206,24 +206,38 @@ bool pmr_group_start(struct pmr_event *leader, u64 now)
 	return true;
 }
 
-/**
- * pmr_event_start_late() - let a sibling join its group, which counts
- * @event: sibling that has been enabled
- * @now: pmr_context_time() of its context
- *
- * If there is no counter for it, the whole group stops and has to wait.
- */
-void pmr_event_start_late(struct pmr_event *event, u64 now)
+/* Return: false if the group would have to be bigger than there is room for. */
+static bool join(struct pmr_event *event, u64 now)
 {
 	struct pmr_event *leader = event->leader;
-	struct pmr_context *context = event->context;
 
 	if (leader->state != PMR_STATE_ACTIVE || !wants_to_count(event))
-		return;
+		return true;
 	if (start_one(event, now))
-		return;
+		return true;
 	pmr_group_stop(leader, now);
-	if (leader->attr.pinned)
+	return false;
+}
+
+/**
+ * pmr_event_start() - let an event count that has been added or enabled
+ * @event: event
+ * @now: pmr_context_time() of its context, which is in here or out
+ *
+ * A leader starts its group, a sibling joins it if it counts. What finds no room
+ * has to wait: pmr_schedule_fill() makes some if it can.
+ */
+void pmr_event_start(struct pmr_event *event, u64 now)
+{
+	struct pmr_context *context = event->context;
+	bool started = false;
+
+	if (context->on_cpu >= 0)
+		started = pmr_event_is_leader(event) ? pmr_group_start(event, now) :
+						       join(event, now);
+	if (started)
+		return;
+	if (event->leader->attr.pinned)
 		context->pinned_waiting = true;
 	else
 		context->waiting++;

@@ -21,5 +21,6 @@ void pmr_sideband_exit(struct task_struct *task);
 void pmr_sideband_switch_out(struct task_struct *prev, struct task_struct *next);
 void pmr_sideband_switch_in(struct task_struct *prev, struct task_struct *next);
 void pmr_sideband_read(struct pmr_event *copy);
+void pmr_sideband_wait(struct pmr_event *event);
 
 #endif /* PMR_SIDEBAND_H */

@@ -272,11 +272,17 @@ static void enable_on_exec(struct pmr_event *event, u64 now)
 	event->state = PMR_STATE_INACTIVE;
 }
 
-/* Events are started afterwards: all siblings that are to be on are on then. */
-static void start_enabled(struct pmr_context *context)
+/* When all that are to be on are on: the groups start whole. */
+static void start_enabled(struct pmr_context *context, u64 now)
 {
-	context->pinned_waiting = !list_empty(&context->pinned);
-	context->waiting += !list_empty(&context->flexible);
+	struct pmr_event *event;
+
+	list_for_each_entry(event, &context->events, all)
+		if (pmr_event_is_leader(event))
+			pmr_event_start(event, now);
+	list_for_each_entry(event, &context->events, all)
+		if (!pmr_event_is_leader(event))
+			pmr_event_start(event, now);
 }
 
 static void end_event(struct pmr_event *event, u64 now)
@@ -293,34 +299,36 @@ static void end_event(struct pmr_event *event, u64 now)
 	irq_work_queue(&event->work);
 }
 
+static void do_exec(struct pmr_context *context)
+{
+	u64 now = pmr_context_time(context);
+	struct pmr_event *event, *next;
+
+	list_for_each_entry_safe(event, next, &context->events, all) {
+		enable_on_exec(event, now);
+		if (!event->attr.remove_on_exec)
+			continue;
+		pmr_group_update_times(event->leader, now);
+		end_event(event, now);
+		pmr_group_detach(event);
+	}
+	start_enabled(context, now);
+}
+
 /**
  * pmr_task_exec() - a task runs another program from here on
  * @task: current
  */
 void pmr_task_exec(struct task_struct *task)
 {
-	struct pmr_event *event, *next;
 	struct pmr_context *context;
 	unsigned long flags;
-	u64 now;
 
 	local_irq_save(flags);
 	context = this_cpu_read(pmr_task_context);
 	if (context) {
 		raw_spin_lock(&context->lock);
-		now = pmr_context_time(context);
-		list_for_each_entry_safe(event, next, &context->events, all) {
-			enable_on_exec(event, now);
-			if (event->attr.remove_on_exec && event->state > PMR_STATE_EXIT) {
-				pmr_group_update_times(event->leader, now);
-				end_event(event, now);
-				pmr_group_detach(event);
-			}
-		}
-		list_for_each_entry(event, &context->events, all)
-			if (!pmr_event_is_leader(event))
-				pmr_event_start_late(event, now);
-		start_enabled(context);
+		do_exec(context);
 		raw_spin_unlock(&context->lock);
 		pmr_schedule_fill();
 	}
