@@ -16,7 +16,6 @@
 #include <asm/irq_regs.h>
 
 #include "compat.h"
-#include "pmu/period.h"
 #include "pmu/software.h"
 
 static ktime_t interval_of(const struct pmr_hw *hw)
@@ -65,20 +64,15 @@ void pmr_clock_init_timer(struct pmr_hw *hw)
 
 /**
  * pmr_clock_init() - the part of init_event that is a clock's
- * @hw: event; its period is set here if the attr has a frequency
+ * @hw: event
  * @attr: checked attr
- *
- * A clock's rate is known, so that a frequency is a period.
  */
 void pmr_clock_init(struct pmr_hw *hw, const struct perf_event_attr *attr)
 {
 	hw->every = false;
 	hw->exclude_idle = attr->exclude_idle;
-	if (!hw->sampling)
-		return;
-	pmr_period_set(hw, attr->freq ? max_t(u64, NSEC_PER_SEC / attr->sample_freq, 1) :
-					attr->sample_period);
-	pmr_clock_init_timer(hw);
+	if (hw->sampling)
+		pmr_clock_init_timer(hw);
 }
 
 /**

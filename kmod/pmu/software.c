@@ -49,11 +49,9 @@ static int software_init_event(struct pmr_hw *hw, const struct perf_event_attr *
 		return -EOPNOTSUPP;
 	if (!is_known(attr->config))
 		return -ENOENT;
-	hw->idx = -1;
-	hw->last_idx = -1;
+	hw->pmu = &pmr_software_pmu;
 	hw->user = !attr->exclude_user;
 	hw->kernel = !attr->exclude_kernel;
-	hw->sampling = attr->sample_period;
 	hw->software = attr->config;
 	hw->every = attr->sample_type & PERF_SAMPLE_PERIOD && !attr->freq;
 	if (is_clock(hw->software))
