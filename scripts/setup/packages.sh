@@ -6,7 +6,8 @@
 #   packages.sh [GROUP...]	without a group: all of them
 #
 # Groups: build (module and tools), headers (of 6.1 and 6.12), vm (booting),
-# kernel (the test kernel), demo (programs to profile), check (static checkers).
+# kernel (the test kernel), demo (programs to profile), clients (unmodified users of
+# perf events), check (static checkers).
 # Called by `make deps` and by each script that needs one.
 
 set -eu -o pipefail
@@ -39,6 +40,7 @@ packages_of() {
 		     "libglib2.0-0 libpixman-1-0 libfdt1 libcap-ng0" ;;
 	kernel)	echo "linux-source-6.12 gcc make bc bison flex libelf-dev libssl-dev xz-utils" ;;
 	demo)	echo "linux-perf xz-utils coreutils tar grep perl libc6-dbg linux-source-6.12" ;;
+	clients) echo "linux-perf papi-tools libpfm4-dev dpkg-dev strace" ;;
 	check)	echo "sparse perl python3 linux-source-6.12 linux-perf" ;;
 	*)	die "no such group of packages: '$1'" ;;
 	esac
@@ -80,7 +82,7 @@ bring_headers() {
 main() {
 	local group list=()
 
-	[ $# != 0 ] || set -- build headers vm kernel demo check
+	[ $# != 0 ] || set -- build headers vm kernel demo clients check
 	for group; do
 		[ "$group" != headers ] || { bring_headers; continue; }
 		# shellcheck disable=SC2207	# package names have no blanks
