@@ -147,13 +147,12 @@ static int install_for_task(struct pmr_event *event, const struct opening *openi
 	err = -EACCES;
 	if (!pmr_may_see_task(task))
 		goto unlock;
-	context = pmr_task_context_get(task);
-	err = PTR_ERR_OR_ZERO(context);
-	if (err)
-		goto unlock;
-	err = install(event, opening, context);
+	do {
+		context = pmr_task_context_get(task);
+		err = PTR_ERR_OR_ZERO(context) ?: install(event, opening, context);
+	} while (err == -EAGAIN);
 	if (!err)
-		pmr_task_context_load(context);
+		pmr_task_context_load(task);
 unlock:
 	up_read(&task->signal->exec_update_lock);
 	return err;

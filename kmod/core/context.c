@@ -20,9 +20,8 @@ DEFINE_PER_CPU(struct pmr_context *, pmr_task_context);
 /**
  * pmr_context_init() - make an empty context that is out
  * @context: zeroed context
- * @task: its task, or NULL
  */
-void pmr_context_init(struct pmr_context *context, struct task_struct *task)
+void pmr_context_init(struct pmr_context *context)
 {
 	raw_spin_lock_init(&context->lock);
 	mutex_init(&context->mutex);
@@ -30,7 +29,6 @@ void pmr_context_init(struct pmr_context *context, struct task_struct *task)
 	INIT_LIST_HEAD(&context->flexible);
 	INIT_LIST_HEAD(&context->events);
 	context->on_cpu = -1;
-	context->task = task;
 	refcount_set(&context->ref, 1);
 }
 

@@ -17,15 +17,18 @@
 
 #include "core/event.h"
 
+struct pmr_task_slot;
+
 /**
  * struct pmr_context - events scheduled together
- * @lock: protects all fields but @mutex, @task, @node and @ref, and the
+ * @lock: protects all fields but @mutex, @slot and @ref, and the
  *	scheduling state of the events; taken with interrupts off, also from
  *	sched_switch under the runqueue lock, so nothing may be woken under
  *	it. The NMI never takes it
  * @pinned: groups that must count or fail, by their leaders
  * @flexible: groups that take turns; who waited longest comes first
  * @events: all events, siblings included
+ * @number: how many
  * @pinned_waiting: a pinned group may be enabled and not counting
  * @waiting: flexible groups that found no counter when last tried
  * @on_cpu: the CPU it is in on, or -1
@@ -34,10 +37,14 @@
  * @since: clock when @time was last brought up to date, while in
  * @turn: number of the turn of the flexible groups
  * @turned: its time when that turn began
+ * @family: not 0: contexts of the same number hold copies of the same events in
+ *	the same state, so that it does not matter which of them is in
+ * @offspring: not 0: the family of the contexts of forked tasks
  * @mutex: makes groups and inherited copies stand still for task context:
  *	held to attach, detach, read and control. Outside of @lock
- * @task: the task, NULL for a CPU's context; holds a reference
- * @node: in the table of task contexts, see core/task.c
+ * @task: the task, NULL for a CPU's context; a reference that @slot holds.
+ *	Changes when two contexts of a family change places
+ * @slot: the task's place in the table, see core/task.c
  * @ref: each event holds one
  * @rcu: lookups in the table run under RCU
  */
@@ -46,6 +53,7 @@ struct pmr_context {
 	struct list_head pinned;
 	struct list_head flexible;
 	struct list_head events;
+	unsigned int number;
 	bool pinned_waiting;
 	unsigned int waiting;
 	int on_cpu;
@@ -55,9 +63,12 @@ struct pmr_context {
 	u64 turned;
 	u32 turn;
 
+	u64 family;
+	u64 offspring;
+
 	struct mutex mutex;
 	struct task_struct *task;
-	struct hlist_node node;
+	struct pmr_task_slot *slot;
 	refcount_t ref;
 	struct rcu_head rcu;
 };
@@ -70,7 +81,7 @@ DECLARE_PER_CPU(struct pmr_context *, pmr_task_context);
 typedef void (*pmr_context_fn)(struct pmr_context *context, void *arg);
 typedef void (*pmr_event_fn)(struct pmr_event *event, void *arg);
 
-void pmr_context_init(struct pmr_context *context, struct task_struct *task);
+void pmr_context_init(struct pmr_context *context);
 u64 pmr_context_time(const struct pmr_context *context);
 void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg);
 void pmr_contexts_here(pmr_event_fn fn, void *arg);
@@ -96,11 +107,17 @@ void pmr_schedule_cpu_offline(void);
 void pmr_schedule_init(void);
 void pmr_schedule_exit(void);
 
-/* core/task.c: the contexts of tasks and CPUs, and their way in and out */
+/* core/task_table.c: which context belongs to a task */
+struct pmr_context *pmr_task_context_find(const struct task_struct *task);
 struct pmr_context *pmr_task_context_get(struct task_struct *task);
 struct pmr_context *pmr_task_context_new(struct task_struct *task);
+void pmr_task_context_forget(struct pmr_context *context);
+void pmr_task_contexts_exchange(struct pmr_context *one, struct pmr_context *two);
 void pmr_context_put(struct pmr_context *context);
-void pmr_task_context_load(struct pmr_context *context);
+
+/* core/task.c: the contexts' way in and out */
+void pmr_task_context_load(struct task_struct *task);
+void pmr_task_context_retire(struct pmr_context *context, void *unused);
 void pmr_task_switch(struct task_struct *prev, struct task_struct *next);
 void pmr_task_exec(struct task_struct *task);
 void pmr_task_exit(struct task_struct *task);
@@ -119,6 +136,16 @@ static inline bool pmr_event_counts_here(const struct pmr_event *event)
 {
 	return event->state >= PMR_STATE_INACTIVE &&
 	       (event->cpu < 0 || event->cpu == raw_smp_processor_id());
+}
+
+/**
+ * pmr_context_is_unique() - a context is like no other any more
+ * @context: context, locked
+ */
+static inline void pmr_context_is_unique(struct pmr_context *context)
+{
+	context->family = 0;
+	context->offspring = 0;
 }
 
 #endif /* PMR_CONTEXT_H */

@@ -190,6 +190,10 @@ static void install(struct pmr_context *context, void *arg)
 	struct install *install = arg;
 	struct pmr_event *event = install->event;
 
+	if (context->task != event->task) {
+		install->err = -EAGAIN;		/* it changed places meanwhile */
+		return;
+	}
 	if (context->exited) {
 		install->err = -ESRCH;
 		return;
@@ -213,10 +217,10 @@ static void install(struct pmr_context *context, void *arg)
  * @context: context to which the caller holds a reference, which goes to the
  *	event; it must be the leader's
  *
- * Return: 0; -ESRCH if the context's task has ended; -ENODEV if the leader has
+ * Return: 0; -EAGAIN if the context is another task's now; -ESRCH if the context's task has ended; -ENODEV if the leader has
  * left it; -EINVAL if the PMU can
  * never count the group together; -E2BIG if its members could not be read any
- * more at once; -ENOMEM. The reference is the event's in any case.
+ * more at once; -ENOMEM. The reference is dropped if it fails.
  */
 int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
 		      struct pmr_context *context)
@@ -234,8 +238,12 @@ int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
 		err = arg.err;
 	}
 	mutex_unlock(&context->mutex);
-	if (!err)
+	if (!err) {
 		pmr_owner_add(event);
+		return 0;
+	}
+	event->context = NULL;
+	pmr_context_put(context);
 	return err;
 }
 

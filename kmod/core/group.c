@@ -320,6 +320,8 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 	struct pmr_context *context = event->context;
 
 	event->leader = leader;
+	pmr_context_is_unique(context);
+	context->number++;
 	list_add_tail(&event->all, &context->events);
 	if (event == leader) {
 		list_add_tail(&event->entry, event->attr.pinned ? &context->pinned :
@@ -350,6 +352,8 @@ void pmr_group_detach(struct pmr_event *event)
 {
 	struct pmr_event *leader = event->leader, *sibling, *next;
 
+	pmr_context_is_unique(event->context);
+	event->context->number--;
 	list_del_init(&event->all);
 	if (event != leader) {
 		list_del_init(&event->siblings);

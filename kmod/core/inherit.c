@@ -57,7 +57,7 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 	copy->cpu = event->cpu;
 	copy->pid_ns = top->pid_ns;	/* the top's reference outlives the copy */
 	copy->context = context;
-	copy->task = get_task_struct(context->task);
+	copy->task = get_task_struct(context->task);	/* only that it is one */
 	copy->state = event->state >= PMR_STATE_INACTIVE ? PMR_STATE_INACTIVE : PMR_STATE_OFF;
 	copy->since = pmr_context_time(context);
 	pmr_event_init_common(copy);
@@ -132,6 +132,32 @@ static void copy_group(struct fork *fork, struct pmr_event *leader)
 	copy->generation = leader->generation;
 }
 
+/* PERF_RECORD_READ tells what one task has counted. */
+static bool may_be_exchanged(const struct pmr_event *event, u64 clone_flags)
+{
+	return is_inherited(event, clone_flags) && !event->attr.inherit_stat;
+}
+
+/*
+ * Children whose contexts hold copies of all events of their parent, and nothing
+ * else, are a family, and so are their children. The opened events themselves
+ * stay with the task that they were opened for.
+ */
+static void found_family(struct fork *fork, struct pmr_context *parent)
+{
+	static atomic64_t families;
+	struct pmr_event *event;
+
+	if (fork->missed || fork->context->number != parent->number)
+		return;
+	list_for_each_entry(event, &parent->events, all)
+		if (!may_be_exchanged(event, fork->clone_flags))
+			return;
+	if (!parent->offspring)
+		parent->offspring = parent->family ?: atomic64_inc_return(&families);
+	fork->context->family = parent->offspring;
+}
+
 static void copy_all(struct fork *fork, struct pmr_context *parent)
 {
 	struct pmr_context *context = fork->context;
@@ -143,6 +169,7 @@ static void copy_all(struct fork *fork, struct pmr_context *parent)
 		copy_group(fork, leader);
 	list_for_each_entry(leader, &parent->flexible, entry)
 		copy_group(fork, leader);
+	found_family(fork, parent);
 	raw_spin_unlock(&context->lock);
 	raw_spin_unlock(&parent->lock);
 }

@@ -118,6 +118,7 @@ static void fail_pinned(struct pmr_context *context, u64 now)
 			continue;
 		pmr_group_update_times(leader, now);
 		leader->state = PMR_STATE_ERROR;
+		pmr_context_is_unique(context);
 	}
 	context->pinned_waiting = false;
 }

@@ -1,149 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the contexts of tasks and of CPUs: the table that finds a task's
- * context, and their way in and out at context switches, execs, exits and
- * hotplug.
+ * Owns the way in and out of contexts: at context switches, execs and exits of
+ * tasks, and when a CPU comes and goes.
  *
- * pmr_task_context_get(), pmr_context_put(), pmr_task_context_load(): task
- * context, may sleep. pmr_task_context_new(): the forking task, preemption
- * off. pmr_task_switch(): sched_switch, interrupts off, runqueue lock held.
- * pmr_task_exec(), _exit(): the task itself, preemption off. cpu_online,
- * cpu_offline: that CPU, from the hotplug callbacks, interrupts off.
- *
- * A task_struct has no room for us, hence the table. Its lock is a leaf, taken
- * in task context only; lookups run under RCU.
+ * pmr_task_context_load(): task context, waits for an IPI. pmr_task_switch():
+ * sched_switch, interrupts off, runqueue lock held. pmr_task_exec(), _exit():
+ * the task itself, preemption off. cpu_online, cpu_offline: that CPU, from the
+ * hotplug callbacks, interrupts off. All take the lock of one context at a time, but
+ * for a switch between two of a family.
  */
-#include <linux/err.h>
-#include <linux/hash.h>
-#include <linux/rculist.h>
 #include <linux/sched.h>
-#include <linux/sched/task.h>
-#include <linux/slab.h>
 #include <linux/smp.h>
 
 #include "core/context.h"
 #include "core/inherit.h"
 #include "core/sideband.h"
 #include "core/tick.h"
-#include "core/tick.h"
-
-#define TABLE_BITS	8
-
-static struct hlist_head table[1 << TABLE_BITS];
-/* Protects the chains of @table against each other's writers. */
-static DEFINE_RAW_SPINLOCK(table_lock);
-
-static struct hlist_head *chain_of(const struct task_struct *task)
-{
-	return &table[hash_ptr(task, TABLE_BITS)];
-}
-
-/* Under RCU or table_lock. */
-static struct pmr_context *find(const struct task_struct *task)
-{
-	struct pmr_context *context;
-
-	hlist_for_each_entry_rcu(context, chain_of(task), node, rcu_read_lock_any_held() ||
-				 lockdep_is_held(&table_lock))
-		if (context->task == task)
-			return context;
-	return NULL;
-}
-
-static struct pmr_context *find_and_get(struct task_struct *task)
-{
-	struct pmr_context *context;
-
-	rcu_read_lock();
-	context = find(task);
-	if (context && !refcount_inc_not_zero(&context->ref))
-		context = NULL;
-	rcu_read_unlock();
-	return context;
-}
-
-/*
- * Puts a new context into the table unless the task has got one meanwhile.
- * One whose last reference is gone is on its way out and does not count.
- */
-static struct pmr_context *insert(struct pmr_context *new)
-{
-	struct pmr_context *old;
-
-	raw_spin_lock(&table_lock);
-	old = find(new->task);
-	if (old && refcount_inc_not_zero(&old->ref)) {
-		raw_spin_unlock(&table_lock);
-		put_task_struct(new->task);
-		kfree(new);
-		return old;
-	}
-	hlist_add_head_rcu(&new->node, chain_of(new->task));
-	raw_spin_unlock(&table_lock);
-	return new;
-}
-
-static void take_out_of_table(struct pmr_context *context)
-{
-	raw_spin_lock(&table_lock);
-	if (!hlist_unhashed(&context->node))
-		hlist_del_init_rcu(&context->node);
-	raw_spin_unlock(&table_lock);
-}
 
 /**
- * pmr_task_context_new() - a context for a task that has just been forked
- * @task: the task
- *
- * Return: the context with a reference for the caller, or NULL.
+ * pmr_task_context_retire() - a context is not needed any more
+ * @context: context without events, where pmr_context_call() puts it
+ * @unused: NULL
  */
-struct pmr_context *pmr_task_context_new(struct task_struct *task)
-{
-	struct pmr_context *context = find_and_get(task);
-
-	if (context)
-		return context;
-	context = kzalloc(sizeof(*context), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
-	if (!context)
-		return NULL;
-	pmr_context_init(context, get_task_struct(task));
-	return insert(context);
-}
-
-/**
- * pmr_task_context_get() - the context of a task
- * @task: a task to which the caller holds a reference
- *
- * The scheduler's hooks must be registered as long as a task context exists.
- *
- * Return: the context with a reference for the caller, or ERR_PTR of -ESRCH if
- * the task is exiting, or -ENOMEM.
- */
-struct pmr_context *pmr_task_context_get(struct task_struct *task)
-{
-	struct pmr_context *context = find_and_get(task);
-
-	if (!context) {
-		context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
-		if (!context)
-			return ERR_PTR(-ENOMEM);
-		pmr_context_init(context, get_task_struct(task));
-		context = insert(context);
-	}
-	/*
-	 * The exit hook finds the context if it runs after the insertion; if it
-	 * ran before, PF_EXITING was set even earlier. Pairs with the locks,
-	 * full barriers on x86, that do_exit() takes between the two.
-	 */
-	smp_mb();
-	if (READ_ONCE(task->flags) & PF_EXITING) {
-		pmr_context_put(context);
-		return ERR_PTR(-ESRCH);
-	}
-	return context;
-}
-
-static void retire(struct pmr_context *context, void *unused)
+void pmr_task_context_retire(struct pmr_context *context, void *unused)
 {
 	if (context->on_cpu >= 0) {
 		if (this_cpu_read(pmr_task_context) == context)
@@ -151,24 +30,6 @@ static void retire(struct pmr_context *context, void *unused)
 		pmr_schedule_out(context);
 	}
 	context->exited = true;
-}
-
-/**
- * pmr_context_put() - drop a reference
- * @context: context; the event that held it has been removed
- *
- * A task's context goes with its last event, so that switches of the task cost
- * nothing any more. A switch that has just found it in the table sees that it is
- * retired.
- */
-void pmr_context_put(struct pmr_context *context)
-{
-	if (!context->task || !refcount_dec_and_test(&context->ref))
-		return;
-	take_out_of_table(context);
-	pmr_context_call(context, retire, NULL);
-	put_task_struct(context->task);
-	kfree_rcu(context, rcu);
 }
 
 /* This CPU, interrupts off. */
@@ -204,9 +65,13 @@ static void come_in(struct pmr_context *context)
 
 static void come_in_if_current(void *info)
 {
-	struct pmr_context *context = info;
+	struct task_struct *task = info;
+	struct pmr_context *context;
 
-	if (current != context->task || this_cpu_read(pmr_task_context) == context)
+	if (current != task)
+		return;
+	context = pmr_task_context_find(task);
+	if (!context || this_cpu_read(pmr_task_context) == context)
 		return;
 	go_out();	/* an empty one that is being retired */
 	come_in(context);
@@ -214,20 +79,20 @@ static void come_in_if_current(void *info)
 
 /**
  * pmr_task_context_load() - let a new context in if its task runs already
- * @context: task context, in the table
+ * @task: task that has a context
  *
  * One IPI to the CPU that the task was last put on is enough. A switch to the
  * task that did not see the table entry was one in which task_cpu() had been
  * written before, so we read that CPU, and the IPI is taken there after the
  * switch. Every later switch sees the entry.
  */
-void pmr_task_context_load(struct pmr_context *context)
+void pmr_task_context_load(struct task_struct *task)
 {
 	unsigned long flags;
 
-	if (context->task == current) {
+	if (task == current) {
 		local_irq_save(flags);
-		come_in_if_current(context);
+		come_in_if_current(task);
 		local_irq_restore(flags);
 		return;
 	}
@@ -236,7 +101,44 @@ void pmr_task_context_load(struct pmr_context *context)
 	 * the runqueue lock is between writing the CPU and sched_switch.
 	 */
 	smp_mb();
-	smp_call_function_single(task_cpu(context->task), come_in_if_current, context, 1);
+	smp_call_function_single(task_cpu(task), come_in_if_current, task, 1);
+}
+
+/*
+ * Both tasks have copies of the same events. Who reads them adds them up, so the
+ * one that is in can go on counting, as the next task's. Two are locked at once
+ * here: no other CPU can be about to do the same, since the tasks are here.
+ */
+static bool change_places(struct pmr_context *prev, struct pmr_context *next)
+{
+	bool family;
+
+	raw_spin_lock(&prev->lock);
+	raw_spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
+	family = prev->family && prev->family == next->family && next->on_cpu < 0;
+	if (family)
+		pmr_task_contexts_exchange(prev, next);
+	raw_spin_unlock(&next->lock);
+	raw_spin_unlock(&prev->lock);
+	return family;
+}
+
+static bool is_family(const struct pmr_context *prev, const struct pmr_context *next)
+{
+	return prev && prev->family && next && prev->family == next->family;
+}
+
+static void change_contexts(struct pmr_context *context)
+{
+	struct pmr_context *prev = this_cpu_read(pmr_task_context);
+
+	if (is_family(prev, context) && change_places(prev, context))
+		return;
+	go_out();
+	if (context)
+		come_in(context);
+	else if (unlikely(this_cpu_read(pmr_cpu_context.waiting)))
+		pmr_schedule_fill();
 }
 
 /**
@@ -246,16 +148,9 @@ void pmr_task_context_load(struct pmr_context *context)
  */
 void pmr_task_switch(struct task_struct *prev, struct task_struct *next)
 {
-	struct pmr_context *context;
-
 	pmr_software_switch();
 	pmr_sideband_switch_out(prev, next);
-	go_out();
-	context = find(next);
-	if (context)
-		come_in(context);
-	else if (unlikely(this_cpu_read(pmr_cpu_context.waiting)))
-		pmr_schedule_fill();
+	change_contexts(pmr_task_context_find(next));
 	if (next->mm && unlikely(atomic_read(&next->mm->context.perf_rdpmc_allowed)) && pmr_pmu)
 		pmr_pmu->scrub();
 	pmr_sideband_switch_in(prev, next);
@@ -266,6 +161,7 @@ static void enable_on_exec(struct pmr_event *event, u64 now)
 	if (!event->attr.enable_on_exec)
 		return;
 	event->attr.enable_on_exec = 0;
+	pmr_context_is_unique(event->context);
 	if (event->state >= PMR_STATE_INACTIVE || event->state < PMR_STATE_ERROR)
 		return;
 	pmr_group_update_times(event->leader, now);
@@ -342,6 +238,7 @@ static void end_events(struct pmr_context *context)
 	struct pmr_event *event;
 
 	context->exited = true;
+	pmr_context_is_unique(context);
 	list_for_each_entry(event, &context->events, all)
 		pmr_event_update_times(event, now);
 	list_for_each_entry(event, &context->events, all)
@@ -361,7 +258,7 @@ void pmr_task_exit(struct task_struct *task)
 
 	pmr_sideband_exit(task);
 	rcu_read_lock();	/* the context outlives the hook, whoever puts it */
-	context = find(task);
+	context = pmr_task_context_find(task);
 	if (context) {
 		local_irq_save(flags);
 		if (this_cpu_read(pmr_task_context) == context) {
@@ -372,7 +269,7 @@ void pmr_task_exit(struct task_struct *task)
 		end_events(context);
 		raw_spin_unlock(&context->lock);
 		local_irq_restore(flags);
-		take_out_of_table(context);
+		pmr_task_context_forget(context);
 	}
 	rcu_read_unlock();
 	pmr_inherit_reap();
@@ -386,7 +283,7 @@ void pmr_contexts_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		pmr_context_init(per_cpu_ptr(&pmr_cpu_context, cpu), NULL);
+		pmr_context_init(per_cpu_ptr(&pmr_cpu_context, cpu));
 }
 
 /**

@@ -132,5 +132,6 @@ int pmr_hooks_init(void)
  */
 void pmr_hooks_exit(void)
 {
+	pmr_sched_exit();
 	tracepoint_synchronize_unregister();
 }

@@ -20,6 +20,7 @@ void pmr_hooks_put(const struct pmr_event *event);
 int pmr_sched_find(void);
 int pmr_sched_get(void);
 void pmr_sched_put(void);
+void pmr_sched_exit(void);
 bool pmr_sched_hooks_on(void);
 
 /* migrate.c: tasks that change CPU */

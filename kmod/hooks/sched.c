@@ -60,6 +60,7 @@ static struct pmr_tracepoint points[] = {
 static struct pmr_tracepoint_set sched = {
 	.points = points,
 	.number = ARRAY_SIZE(points),
+	.linger = true,
 };
 
 /**
@@ -88,6 +89,14 @@ int pmr_sched_get(void)
 void pmr_sched_put(void)
 {
 	pmr_tracepoints_put(&sched);
+}
+
+/**
+ * pmr_sched_exit() - see nothing any more, at unload
+ */
+void pmr_sched_exit(void)
+{
+	pmr_tracepoints_exit(&sched);
 }
 
 /**

@@ -4,8 +4,13 @@
  * them, in task context; sleeps.
  *
  * Tracepoints are not exported to modules, but can be found by their names.
+ *
+ * To register one that was unregistered a moment ago takes grace periods, some
+ * ms. So that who opens and closes events one by one need not wait for them
+ * each time, a set may stay in place a little longer than it is used.
  */
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
@@ -13,7 +18,10 @@
 
 #include "hooks/tracepoint.h"
 
-/* Protects the use counts, and with them whether probes are registered. */
+/* As long as perf leaves its switch hook in place. */
+#define LINGER	HZ
+
+/* Protects the use counts and whether probes are registered. */
 static DEFINE_MUTEX(sets_lock);
 
 static void remember(struct tracepoint *tracepoint, void *data)
@@ -26,6 +34,32 @@ static void remember(struct tracepoint *tracepoint, void *data)
 			set->points[i].tracepoint = tracepoint;
 }
 
+static void unregister_first(struct pmr_tracepoint_set *set, unsigned int number)
+{
+	while (number--)
+		tracepoint_probe_unregister(set->points[number].tracepoint,
+					    set->points[number].probe, NULL);
+}
+
+/* Under sets_lock. */
+static void leave(struct pmr_tracepoint_set *set)
+{
+	if (set->users || !set->registered)
+		return;
+	unregister_first(set, set->number);
+	WRITE_ONCE(set->registered, false);
+}
+
+static void leave_later(struct work_struct *work)
+{
+	struct pmr_tracepoint_set *set = container_of(to_delayed_work(work),
+						      struct pmr_tracepoint_set, leave);
+
+	mutex_lock(&sets_lock);
+	leave(set);
+	mutex_unlock(&sets_lock);
+}
+
 /**
  * pmr_tracepoints_find() - find the tracepoints of a set
  * @set: set
@@ -36,18 +70,12 @@ int pmr_tracepoints_find(struct pmr_tracepoint_set *set)
 {
 	unsigned int i;
 
+	INIT_DELAYED_WORK(&set->leave, leave_later);
 	for_each_kernel_tracepoint(remember, set);
 	for (i = 0; i < set->number; i++)
 		if (!set->points[i].tracepoint)
 			return -ENOENT;
 	return 0;
-}
-
-static void unregister_first(struct pmr_tracepoint_set *set, unsigned int number)
-{
-	while (number--)
-		tracepoint_probe_unregister(set->points[number].tracepoint,
-					    set->points[number].probe, NULL);
 }
 
 static int register_all(struct pmr_tracepoint_set *set)
@@ -65,6 +93,7 @@ static int register_all(struct pmr_tracepoint_set *set)
 			return err;
 		}
 	}
+	WRITE_ONCE(set->registered, true);
 	return 0;
 }
 
@@ -80,10 +109,10 @@ int pmr_tracepoints_get(struct pmr_tracepoint_set *set)
 	int err = 0;
 
 	mutex_lock(&sets_lock);
-	if (!set->users)
+	if (!set->registered)
 		err = register_all(set);
 	if (!err)
-		WRITE_ONCE(set->users, set->users + 1);
+		set->users++;
 	mutex_unlock(&sets_lock);
 	return err;
 }
@@ -98,19 +127,33 @@ int pmr_tracepoints_get(struct pmr_tracepoint_set *set)
 void pmr_tracepoints_put(struct pmr_tracepoint_set *set)
 {
 	mutex_lock(&sets_lock);
-	WRITE_ONCE(set->users, set->users - 1);
-	if (!set->users)
-		unregister_first(set, set->number);
+	set->users--;
+	if (!set->users && set->linger)
+		mod_delayed_work(system_wq, &set->leave, LINGER);
+	else
+		leave(set);
 	mutex_unlock(&sets_lock);
 }
 
 /**
- * pmr_tracepoints_on() - is a set in use?
+ * pmr_tracepoints_exit() - take a set away at once, when no event is left
+ * @set: set that was looked for at load
+ */
+void pmr_tracepoints_exit(struct pmr_tracepoint_set *set)
+{
+	cancel_delayed_work_sync(&set->leave);
+	mutex_lock(&sets_lock);
+	leave(set);
+	mutex_unlock(&sets_lock);
+}
+
+/**
+ * pmr_tracepoints_on() - is a set in place?
  * @set: set
  *
  * Any context. Who asks without holding a use gets an answer of the past.
  */
 bool pmr_tracepoints_on(const struct pmr_tracepoint_set *set)
 {
-	return READ_ONCE(set->users);
+	return READ_ONCE(set->registered);
 }

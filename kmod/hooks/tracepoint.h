@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sets of tracepoints: found by name at load, registered while in use.
+ * Sets of tracepoints: found by name at load, registered while in use and perhaps
+ * a little longer.
  */
 #ifndef PMR_TRACEPOINT_H
 #define PMR_TRACEPOINT_H
 
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 struct tracepoint;
 
@@ -25,17 +27,24 @@ struct pmr_tracepoint {
  * struct pmr_tracepoint_set - tracepoints that are of use together
  * @points: the tracepoints
  * @number: how many
+ * @linger: they stay in place for a second after the last use
  * @users: who needs them now
+ * @registered: they are in place
+ * @leave: takes them away
  */
 struct pmr_tracepoint_set {
 	struct pmr_tracepoint *points;
 	unsigned int number;
+	bool linger;
 	unsigned int users;
+	bool registered;
+	struct delayed_work leave;
 };
 
 int pmr_tracepoints_find(struct pmr_tracepoint_set *set);
 int pmr_tracepoints_get(struct pmr_tracepoint_set *set);
 void pmr_tracepoints_put(struct pmr_tracepoint_set *set);
+void pmr_tracepoints_exit(struct pmr_tracepoint_set *set);
 bool pmr_tracepoints_on(const struct pmr_tracepoint_set *set);
 
 #endif /* PMR_TRACEPOINT_H */

@@ -20,6 +20,7 @@
 #include <asm/unwind.h>
 
 #include "compat.h"
+#include "core/context.h"
 #include "sample/sample.h"
 
 /* One for NMIs, one for those who have interrupts off. */
@@ -230,7 +231,7 @@ static void walk_user(struct walk *walk, struct pt_regs *regs)
 static bool shows_user(const struct pmr_event *event)
 {
 	return !event->attr.exclude_callchain_user && pmr_is_user_task(current) &&
-	       (!event->task || event->task == current);
+	       (!event->context->task || event->context->task == current);
 }
 
 static bool shows_kernel(const struct pmr_event *event)

@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 
+#include "core/context.h"
 #include "sample/sample.h"
 
 void pmr_record_wake(struct pmr_event *top, struct pmr_ring *ring);
@@ -49,7 +50,7 @@ static __always_inline void pmr_record_fill(struct pmr_sample *sample,
 	u64 types = top->plan.sample_type;
 
 	if (types & PERF_SAMPLE_TID) {
-		task = event->task ?: task;
+		task = event->context->task ?: task;
 		sample->pid = pmr_record_pid(top, task, PIDTYPE_TGID);
 		sample->tid = pmr_record_pid(top, task, PIDTYPE_PID);
 	}

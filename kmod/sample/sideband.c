@@ -174,6 +174,6 @@ void pmr_read_output(struct pmr_event *copy)
 	pos = pmr_record_begin(&record, copy, &header, current);
 	if (!pos)
 		return;
-	*pos++ = pids(copy, copy->task);
+	*pos++ = pids(copy, current);
 	pmr_record_end(&record, pmr_read_write(pos, &read));
 }

@@ -175,7 +175,7 @@ static void info(void)
 	close(fd);
 	is(module_info().events, before.events, "  until it is closed");
 	is(module_info().holder, PMURING_HOLDER_NOBODY, "  and nobody holds the PMU again");
-	is(module_info().task_hooks, 0, "  nor is there a context-switch hook without events");
+	is(hooks_remain(), 0, "  nor is there a context-switch hook without events");
 	ok(with.gp_counters >= 1 && with.gp_width >= 32, "%u counters of %u bits",
 	   with.gp_counters, with.gp_width);
 	ok(with.hardware_events & 1 << PERF_COUNT_HW_INSTRUCTIONS &&

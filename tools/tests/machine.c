@@ -250,6 +250,20 @@ struct pmuring_info module_info(void)
 	return info;
 }
 
+/**
+ * hooks_remain - are the scheduler's hooks there although nobody needs them?
+ *
+ * They may stay for a second after the last use.
+ *
+ * Return: INFO's task_hooks after that time, or as soon as it is 0
+ */
+bool hooks_remain(void)
+{
+	for (int i = 0; i < 150 && module_info().task_hooks; i++)
+		usleep(20000);
+	return module_info().task_hooks;
+}
+
 static const char *parameter_path(const char *name)
 {
 	static char path[96];

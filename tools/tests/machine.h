@@ -37,6 +37,7 @@ void sleep_ms(unsigned int ms);
 
 bool pmu_is_there(void);
 struct pmuring_info module_info(void);
+bool hooks_remain(void);
 long module_parameter(const char *name);
 bool module_set_parameter(const char *name, long value);
 const char *module_path(void);

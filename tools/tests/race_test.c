@@ -235,7 +235,7 @@ int main(void)
 	sleep_ms(200);
 	info = module_info();
 	is(info.events, 0, "no event is left");
-	is(info.task_hooks, 0, "nor the context-switch hook");
+	is(hooks_remain(), 0, "nor the context-switch hook");
 	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
 	return done();
 }

@@ -261,18 +261,19 @@ static void migrations_to_a_cpu(void)
 
 static bool hooked(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
+	bool before = hooks_remain();
 	int fd = open_event(attr, pid, cpu);
 	bool on = module_info().task_hooks;
 
 	close(fd);
-	return on;
+	return on && !before;
 }
 
 static void scheduler_hooks(void)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_CPU_CLOCK);
 
-	ok(!module_info().task_hooks, "without an event nothing is hooked");
+	ok(!hooks_remain(), "without an event nothing is hooked");
 	ok(hooked(&attr, 0, -1), "a task event needs the scheduler's hooks");
 	ok(!hooked(&attr, -1, 0), "a CPU's clock needs none");
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
@@ -281,7 +282,7 @@ static void scheduler_hooks(void)
 	ok(hooked(&attr, -1, 0), "a CPU's context switches do");
 	attr.config = PERF_COUNT_SW_CPU_MIGRATIONS;
 	ok(hooked(&attr, -1, 0), "and migrations");
-	ok(!module_info().task_hooks, "after the last event nothing is hooked");
+	ok(!hooks_remain(), "after the last event nothing is hooked");
 }
 
 /* Return: whether the file names a probe of this function, -1 without such a file */

@@ -173,7 +173,6 @@ static void put_back(const struct pmuring_info *info)
 static void refused(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 100003, PERF_SAMPLE_IP);
-	struct pmuring_info info;
 	int fd = open_self(&attr), copy, node;
 	void *map;
 
@@ -190,8 +189,7 @@ static void refused(void)
 	node = open(PMURING_DEVICE, O_RDWR | O_CLOEXEC);
 	gives(module_unload(), IN_USE, "  with the node open: refused");
 	close(node);
-	info = module_info();
-	is(info.events + info.task_hooks, 0, "  no event is left of it");
+	is(module_info().events + hooks_remain(), 0, "  no event is left of it");
 	gives(module_unload(), 0, "unload with nothing in use");
 	must_load();
 }
@@ -264,7 +262,7 @@ static void hook_under_load(int times)
 	stop = true;
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	is(module_info().task_hooks, 0, "first and last task event %d times: the hook is gone",
+	is(hooks_remain(), 0, "first and last task event %d times: the hook is gone",
 	   times);
 }
 
