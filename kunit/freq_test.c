@@ -169,7 +169,8 @@ static void settles_in_20_ms(struct kunit *test)
 
 			period = DIV_ROUND_CLOSEST_ULL(rates[r], freqs[f]);
 			run(world, 20 * MS);
-			KUNIT_EXPECT_LE_MSG(test, world->samples, freqs[f] / 50 + 40,
+			/* Some guesses are 4000 times too low. */
+			KUNIT_EXPECT_LE_MSG(test, world->samples, freqs[f] / 50 + 50,
 					    "storm: rate %llu, freq %llu", rates[r], freqs[f]);
 			expect_near(test, world->event.hw.period, period, 10, "period",
 				    rates[r], freqs[f]);
@@ -236,7 +237,7 @@ static void follows_a_rising_rate(struct kunit *test)
 
 		run(world, 1000 * MS);
 		world->rate *= 100;
-		KUNIT_EXPECT_LE_MSG(test, samples_in(world, 20 * MS), freqs[f] / 50 + 25,
+		KUNIT_EXPECT_LE_MSG(test, samples_in(world, 20 * MS), freqs[f] / 50 + 30,
 				    "freq %llu", freqs[f]);
 		expect_near(test, world->event.hw.period, world->rate / freqs[f], 10, "period",
 			    world->rate, freqs[f]);
@@ -324,7 +325,8 @@ static void extremes_stay_in_range(struct kunit *test)
 			for (c = 0; c < ARRAY_SIZE(values); c++)
 				for (n = 1; n < ARRAY_SIZE(values); n++) {
 					period = pmr_freq_steer(values[e], frequencies[f],
-								values[c], values[n]);
+								values[c], values[n],
+								n % 4 + 1);
 					KUNIT_EXPECT_GE(test, period, 256);
 					KUNIT_EXPECT_LE(test, period, BIT_ULL(48));
 				}

@@ -11,10 +11,12 @@
  * What is known of an event is looked at in windows, which begin when it starts
  * to count, at each overflow and at each tick: so many events in so many ns.
  * A window never spans a time in which the event did not run. Each is averaged
- * into the estimate by its length: a window of one interval between samples
- * counts as much as all before it, and shorter ones less. So after the rate has
- * risen, each sample that comes too early less than doubles the period, and after
- * it has fallen, a tick makes it right nearly at once.
+ * into the estimate, with a weight that is its length, and so many intervals
+ * between samples for all that was before. So an event that comes in bursts still has
+ * as many samples as it should, on average; after the rate has risen, some
+ * samples come too early, each of which makes the period longer by a third;
+ * and after it has fallen, so that the tick sees no sample for long, the past
+ * counts less.
  *
  * The new period becomes that of the next sample; only one that is far too
  * long is cut while it runs.
@@ -35,8 +37,12 @@
 #define WINDOW_MAX	BIT_ULL(40)
 #define ESTIMATE_MAX	(PERIOD_MAX << FRACTION_BITS)
 
+/* Weight of the past, in halves of an interval; without a sample for long. */
+#define MEMORY		6
+#define MEMORY_SILENT	1
+
 /* Rates far below the tick's still have to be found in less than a second. */
-#define MEMORY_MAX	(64 * NSEC_PER_MSEC)
+#define MEMORY_MAX_NS	(64 * NSEC_PER_MSEC)
 
 /* The shortest period of a clock, as in perf. */
 #define CLOCK_PERIOD_MIN	(10 * NSEC_PER_USEC)
@@ -95,16 +101,17 @@ static u64 interval(u64 freq)
  * @freq: samples per second
  * @count: events in the window
  * @ns: its length
+ * @memory: weight of the estimate, in halves of an interval between samples
  *
  * Return: the new estimate, never less than one event.
  */
-u64 pmr_freq_steer(u64 estimate, u64 freq, u64 count, u64 ns)
+u64 pmr_freq_steer(u64 estimate, u64 freq, u64 count, u64 ns, u32 memory)
 {
-	u64 memory = min_t(u64, interval(freq), MEMORY_MAX);
-	u64 all = memory + min(ns, WINDOW_MAX);
+	u64 past = min_t(u64, memory * interval(freq) / 2, MEMORY_MAX_NS);
+	u64 all = past + clamp_t(u64, ns, 1, WINDOW_MAX);
 
 	count = min(count, COUNT_MAX) << FRACTION_BITS;
-	estimate = mul_u64_u64_div_u64(estimate, memory, all) +
+	estimate = mul_u64_u64_div_u64(estimate, past, all) +
 		   mul_u64_u64_div_u64(count, interval(freq), all);
 	return clamp_t(u64, estimate, FRACTION, ESTIMATE_MAX);
 }
@@ -137,15 +144,18 @@ static void begin_window(struct pmr_event *event, u64 count, u64 now)
 }
 
 /* An event that stands still says nothing about its rate when it does not. */
-static void end_window(struct pmr_event *event, u64 count, u64 now)
+static void end_window(struct pmr_event *event, u64 count, u64 now, bool overflow)
 {
+	u64 freq = event->attr.sample_freq;
 	u64 stamp = READ_ONCE(event->freq_stamp);
 	s64 events = count - event->freq_count;
 	s64 ns = now - stamp;
 
 	if (stamp && events > 0 && ns > 0) {
-		event->freq_period = pmr_freq_steer(estimate_of(event), event->attr.sample_freq,
-						    events, ns);
+		bool silent = !overflow && ns >= 2 * interval(freq);
+
+		event->freq_period = pmr_freq_steer(estimate_of(event), freq, events, ns,
+						    silent ? MEMORY_SILENT : MEMORY);
 		WRITE_ONCE(event->hw.next_period, pmr_freq_period(event));
 	}
 	begin_window(event, count, now);
@@ -168,7 +178,7 @@ void pmr_freq_start(struct pmr_event *event, u64 now)
  */
 void pmr_freq_overflow(struct pmr_event *event, u64 now)
 {
-	end_window(event, event->hw.count, now);
+	end_window(event, event->hw.count, now, true);
 }
 
 /**
@@ -185,7 +195,7 @@ bool pmr_freq_tick(struct pmr_event *event, u64 now)
 	u64 count = hw->pmu->count(hw);
 	s64 left = hw->period_left - (s64)(count - hw->count);
 
-	end_window(event, count, now);
+	end_window(event, count, now, false);
 	return left > (s64)(2 * pmr_freq_period(event));
 }
 

@@ -24,7 +24,7 @@ static __always_inline bool pmr_freq_steers(const struct pmr_event *event)
 
 u64 pmr_freq_first_period(const struct perf_event_attr *attr);
 u64 pmr_freq_set(struct pmr_event *event, u64 freq);
-u64 pmr_freq_steer(u64 estimate, u64 freq, u64 count, u64 ns);
+u64 pmr_freq_steer(u64 estimate, u64 freq, u64 count, u64 ns, u32 memory);
 u64 pmr_freq_period(const struct pmr_event *event);
 void pmr_freq_start(struct pmr_event *event, u64 now);
 void pmr_freq_overflow(struct pmr_event *event, u64 now);

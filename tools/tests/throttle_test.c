@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "events.h"
@@ -125,6 +126,116 @@ static void throttled_while_off(void)
 	close(fd);
 }
 
+/* page faults: each is a sample, and touching a page is quick */
+static void software_event(void)
+{
+	struct perf_event_attr attr = sampling(0, 1, SAMPLE_TYPE);
+	size_t size = sysconf(_SC_PAGESIZE), pages = 4096;
+	struct pmuring_info info = module_info();
+	struct story story = { 0 };
+	struct tally tally;
+	uint64_t began, most;
+	struct ring ring;
+	char *memory;
+	int fd;
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	memory = mmap(NULL, pages * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	if (memory == MAP_FAILED)
+		bail_out("no memory");
+	madvise(memory, pages * size, MADV_NOHUGEPAGE);
+	fd = open_self(&attr);
+	story.id = event_id(fd);
+	map_ring(&ring, fd, 64);
+	module_set_parameter("max_sample_rate", 10000);
+	began = now_ns();
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	for (size_t i = 0; i < pages; i++)
+		*(volatile char *)(memory + i * size) = 1;
+	sleep_ms(30);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	most = (now_ns() - began) / 1000000 * 10 + 100;
+	module_set_parameter("max_sample_rate", info.max_sample_rate);
+	tally = drain(&ring, check_record, &story);
+	between(story.throttles, 1, pages, "page faults: throttled");
+	is(story.unthrottles, story.throttles, "  each THROTTLE has its UNTHROTTLE");
+	is(story.wrong_order + story.wrong_layout, 0, "  in turn, whole");
+	between(tally.samples, 40, most < pages ? most : pages - 1, "  fewer samples than faults");
+	between(story.samples_meanwhile, 0, story.throttles, "  and none while throttled");
+	/* user space may take a page twice: for a read of the stack, say */
+	between(read_value(fd), pages, pages + 16, "  and the event counted on all the time");
+	ring_unmap(&ring);
+	munmap(memory, pages * size);
+	close(fd);
+}
+
+#define SOFTWARE_CHECKS 6
+
+/* samples of an event with a short period, in so many ns of work */
+static uint64_t dear_samples(uint64_t ns, struct story *hog, struct story *rare)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 300, SAMPLE_TYPE);
+	struct ring rings[2];
+	struct tally tally;
+	uint64_t samples = 0;
+	int fds[2];
+
+	for (int i = 0; i < 2; i++) {
+		fds[i] = open_self(&attr);
+		map_ring(&rings[i], fds[i], 256);
+		attr.sample_period = 100000;
+	}
+	hog->id = event_id(fds[0]);
+	rare->id = event_id(fds[1]);
+	for (int i = 0; i < 2; i++)
+		switch_event(fds[i], PERF_EVENT_IOC_ENABLE);
+	for (uint64_t begin = now_ns(); now_ns() - begin < ns;) {
+		work(2000);
+		tally = drain(&rings[0], check_record, hog);
+		samples += tally.samples;
+	}
+	for (int i = 0; i < 2; i++)
+		switch_event(fds[i], PERF_EVENT_IOC_DISABLE);
+	samples += drain(&rings[0], check_record, hog).samples;
+	drain(&rings[1], check_record, rare);
+	for (int i = 0; i < 2; i++) {
+		ring_unmap(&rings[i]);
+		close(fds[i]);
+	}
+	return samples;
+}
+
+/* with no limit on the rate, the limit on time is left */
+static void cpu_time(void)
+{
+	struct story hog = { 0 }, rare = { 0 };
+	struct pmuring_info info = module_info();
+	long percent = module_parameter("cpu_time_max_percent");
+	uint64_t free, limited;
+
+	ok(!module_set_parameter("cpu_time_max_percent", 101), "101 %% of the time is refused");
+	module_set_parameter("max_sample_rate", 1000000000);
+	module_set_parameter("cpu_time_max_percent", 100);
+	free = dear_samples(40000000, &hog, &rare);
+	is(hog.throttles, 0, "no limits: not throttled");
+	hog = (struct story){ 0 };
+	rare = (struct story){ 0 };
+	module_set_parameter("cpu_time_max_percent", 10);
+	limited = dear_samples(40000000, &hog, &rare);
+	module_set_parameter("cpu_time_max_percent", percent);
+	module_set_parameter("max_sample_rate", info.max_sample_rate);
+	between(hog.throttles, 1, UINT64_MAX, "10 %% of the time: throttled");
+	between(limited, 40, free / 2, "  so there are fewer than half of %llu samples",
+		(unsigned long long)free);
+	is(hog.wrong_order + hog.wrong_layout, 0, "  THROTTLE and UNTHROTTLE in turn");
+	is(rare.throttles, 0, "  but not the event beside it that samples rarely");
+	is(module_info().max_sample_rate, info.max_sample_rate, "  nor everybody's rate");
+}
+
+#define TIME_CHECKS 7
+
 struct busy_cpu {
 	int cpu;
 	int fd;
@@ -239,11 +350,13 @@ int main(void)
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(2 * TASK_CHECKS + 4 + 3 * ALL_CHECKS);
+	plan(2 * TASK_CHECKS + 4 + SOFTWARE_CHECKS + TIME_CHECKS + 3 * ALL_CHECKS);
 	cpu_pin(0);
 	one_task(1);
 	one_task(2);
 	throttled_while_off();
+	software_event();
+	cpu_time();
 	all_cpus(1, false, seconds);
 	all_cpus(2, false, seconds);
 	/* where the handler's own way out overflows the counter again */
