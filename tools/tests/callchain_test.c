@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Call chains: of a program of known frames, with frame pointers that lie, of the
+ * kernel for who may see it, and for nobody else. What the kernel's perf has in
+ * the same place is asked first, and pmuring must have the same.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "events.h"
+#include "machine.h"
+#include "perf_syscall.h"
+#include "tap.h"
+#include "workload.h"
+
+#define PAGE		4096UL
+#define NOBODY		65534
+#define PERIOD		50021
+#define ROUNDS		(7 * PERIOD / 4)
+#define IPS_MAX		512
+#define KERNEL_HALF	(1ULL << 63)
+
+typedef int (*open_fn)(const struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/*
+ * chain_outer(rounds) calls chain_middle calls chain_inner, which loops. The
+ * frames end there: whoever called has no frame pointer of its own.
+ *
+ * chain_lying(frame, rounds): loops with a frame pointer as it is told.
+ */
+asm(".text\n"
+	".globl chain_outer\n"
+	"chain_outer:\n"
+	"	push %rbp\n"
+	"	xor %ebp, %ebp\n"
+	"	call chain_middle\n"
+	"chain_outer_goes_on:\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"chain_middle:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	call chain_inner\n"
+	"chain_middle_goes_on:\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"chain_inner:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"chain_inner_loop:\n"
+	"	dec %rdi\n"
+	"	jnz chain_inner_loop\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	".globl chain_lying\n"
+	"chain_lying:\n"
+	"	push %rbp\n"
+	"	mov %rdi, %rbp\n"
+	"chain_lying_loop:\n"
+	"	dec %rsi\n"
+	"	jnz chain_lying_loop\n"
+	"	pop %rbp\n"
+	"	ret\n");
+
+void chain_outer(uint64_t rounds);
+void chain_lying(uint64_t frame, uint64_t rounds);
+extern const char chain_outer_goes_on[], chain_middle_goes_on[], chain_inner_loop[],
+	chain_lying_loop[];
+
+static int open_pmuring(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return door_open_event(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* what a frame pointer points to */
+struct frame {
+	uint64_t next;
+	uint64_t ip;
+};
+
+/**
+ * struct chains - the chains of one run
+ * @samples: how many there were
+ * @number: words in the last one
+ * @ip: these
+ * @different: others were of another shape
+ */
+struct chains {
+	uint64_t samples;
+	uint64_t number;
+	uint64_t ip[IPS_MAX];
+	uint64_t different;
+};
+
+/* The interrupted instruction is one of the two of a loop; which one, matters not. */
+static bool in_loop(uint64_t ip)
+{
+	return ip - (uintptr_t)chain_inner_loop < 5 || ip - (uintptr_t)chain_lying_loop < 5;
+}
+
+static bool same_chain(const struct chains *chains, const uint64_t *field)
+{
+	if (field[0] != chains->number)
+		return false;
+	for (uint64_t i = 0; i < field[0]; i++)
+		if (field[1 + i] != chains->ip[i] && !(in_loop(field[1 + i]) && in_loop(chains->ip[i])))
+			return false;
+	return true;
+}
+
+/* nr, ips */
+static void take_chain(const struct record *rec, void *data)
+{
+	struct chains *chains = data;
+	const uint64_t *field = rec->field;
+
+	if (rec->header.type != PERF_RECORD_SAMPLE)
+		return;
+	if (rec->header.size != sizeof(rec->header) + 8 * (1 + field[0]) || field[0] > IPS_MAX) {
+		chains->different++;
+		return;
+	}
+	if (chains->samples++ && !same_chain(chains, field))
+		chains->different++;
+	chains->number = field[0];
+	memcpy(chains->ip, field + 1, 8 * field[0]);
+}
+
+static struct perf_event_attr chain_attr(void)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD,
+					       PERF_SAMPLE_CALLCHAIN);
+
+	attr.exclude_callchain_kernel = 1;
+	return attr;
+}
+
+static struct chains sample_chains(open_fn open, const struct perf_event_attr *attr,
+				   void (*fn)(void *), void *data)
+{
+	struct chains chains = { 0 };
+	struct ring ring;
+	int fd = open(attr, 0, -1);
+
+	if (fd < 0)
+		bail_out("cannot open an event with call chains");
+	map_ring(&ring, fd, 64);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	fn(data);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	drain(&ring, take_chain, &chains);
+	ring_unmap(&ring);
+	close(fd);
+	return chains;
+}
+
+static bool is_chain(const struct chains *chains, size_t number, const uint64_t *ips)
+{
+	struct chains want = { .number = number };
+
+	memcpy(want.ip, ips, number * 8);
+	return chains->number == number && same_chain(&want, &chains->number) &&
+	       !chains->different && chains->samples >= 3;
+}
+
+static void show(const struct chains *chains)
+{
+	diag("%llu samples, %llu different, %llu words:", (unsigned long long)chains->samples,
+	     (unsigned long long)chains->different, (unsigned long long)chains->number);
+	for (uint64_t i = 0; i < chains->number && i < 8; i++)
+		diag("  %#llx", (unsigned long long)chains->ip[i]);
+}
+
+static void go_deep(void *data)
+{
+	(void)data;
+	chain_outer(ROUNDS);
+}
+
+static void expect(const char *what, const struct perf_event_attr *attr, void (*fn)(void *),
+		   void *data, size_t number, const uint64_t *ips)
+{
+	struct chains perf = sample_chains(perf_open, attr, fn, data);
+	struct chains ours = sample_chains(open_pmuring, attr, fn, data);
+
+	if (!ok(is_chain(&perf, number, ips), "%s: perf's chain is what it must be", what))
+		show(&perf);
+	if (!ok(is_chain(&ours, number, ips), "%s: pmuring's as well", what))
+		show(&ours);
+}
+
+static void known_frames(void)
+{
+	const uint64_t whole[] = {
+		PERF_CONTEXT_USER, (uintptr_t)chain_inner_loop, (uintptr_t)chain_middle_goes_on,
+		(uintptr_t)chain_outer_goes_on,
+	};
+	struct perf_event_attr attr = chain_attr();
+
+	expect("three frames", &attr, go_deep, NULL, 4, whole);
+	attr.exclude_callchain_kernel = 0;
+	expect("in user mode there is no kernel part", &attr, go_deep, NULL, 4, whole);
+	for (unsigned int depth = 1; depth <= 3; depth++) {
+		attr.sample_max_stack = depth;
+		expect("no deeper than asked for", &attr, go_deep, NULL, 1 + depth, whole);
+	}
+	attr.sample_max_stack = 0;
+	attr.exclude_callchain_user = 1;
+	expect("no user part", &attr, go_deep, NULL, 0, whole);
+}
+
+#define KNOWN_CHECKS	12
+
+static void lie(void *frame)
+{
+	chain_lying((uintptr_t)frame, ROUNDS);
+}
+
+static void lying_frames(void)
+{
+	const uint64_t alone[] = { PERF_CONTEXT_USER, (uintptr_t)chain_lying_loop };
+	static const uint64_t nowhere[] = {
+		0, 8, 0xffffffff81000000, 0xffff888000000000, 0xffffffffffffffff,
+		0xffffffffffffff00, 0x00007fffffffeff8, 0x0000800000000000, 0xffff800000000000,
+	};
+	struct perf_event_attr attr = chain_attr();
+	uint64_t chain[2 + 126] = { alone[0], alone[1] };
+	struct frame *at, loop[2];
+	char *pages;
+
+	for (size_t i = 0; i < ARRAY_SIZE(nowhere); i++)
+		expect("a frame that nobody may read", &attr, lie, (void *)nowhere[i], 2, alone);
+
+	pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_NONE))
+		bail_out("no memory");
+	expect("a page that is not there", &attr, lie, pages + 2 * PAGE, 2, alone);
+	expect("a page without rights", &attr, lie, pages + PAGE, 2, alone);
+	memset(pages, 0x11, PAGE);
+	expect("half a frame", &attr, lie, pages + PAGE - 8, 2, alone);
+
+	/* not aligned, and on into the kernel */
+	at = (struct frame *)(pages + 3);
+	*at = (struct frame){ .next = 0xffffffff81000000, .ip = 0x123456 };
+	chain[2] = 0x123456;
+	expect("a frame that is not aligned", &attr, lie, at, 3, chain);
+
+	for (size_t i = 2; i < ARRAY_SIZE(chain); i++)
+		chain[i] = 0x200000 + (i & 1);
+	for (size_t i = 0; i < 2; i++)
+		loop[i] = (struct frame){ (uintptr_t)&loop[!i], 0x200000 + i };
+	expect("frames in a circle end with the depth", &attr, lie, loop, ARRAY_SIZE(chain), chain);
+	munmap(pages, 3 * PAGE);
+}
+
+#define LYING_CHECKS	(2 * (9 + 5))
+
+static void call_kernel(void *data)
+{
+	(void)data;
+	for (int i = 0; i < 2000; i++)
+		syscall(SYS_getppid);
+}
+
+/**
+ * struct sight - what chains of the kernel looked like
+ * @samples: all
+ * @kernel: those that began in the kernel, and then had user space
+ * @depth: the deepest kernel part
+ * @wrong: of another form
+ * @leaks: kernel addresses outside of the kernel part
+ */
+struct sight {
+	uint64_t samples;
+	uint64_t kernel;
+	uint64_t depth;
+	uint64_t wrong;
+	uint64_t leaks;
+};
+
+static void see(const struct record *rec, void *data)
+{
+	const uint64_t *ip = rec->field + 1;
+	struct sight *sight = data;
+	uint64_t n = rec->field[0], i = 0;
+
+	if (rec->header.type != PERF_RECORD_SAMPLE)
+		return;
+	sight->samples++;
+	if (n && ip[0] == (uint64_t)PERF_CONTEXT_KERNEL) {
+		for (i = 1; i < n && ip[i] != (uint64_t)PERF_CONTEXT_USER; i++)
+			sight->wrong += ip[i] < KERNEL_HALF;
+		sight->depth = i - 1 > sight->depth ? i - 1 : sight->depth;
+		sight->kernel += i > 1 && i < n;
+	}
+	sight->wrong += i >= n || ip[i] != (uint64_t)PERF_CONTEXT_USER;
+	for (i++; i < n; i++)
+		sight->leaks += ip[i] >= KERNEL_HALF;
+}
+
+static struct sight look(open_fn open, const struct perf_event_attr *attr)
+{
+	struct sight sight = { 0 };
+	struct ring ring;
+	int fd = open(attr, 0, -1);
+
+	if (fd < 0)
+		return sight;
+	map_ring(&ring, fd, 64);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	call_kernel(NULL);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	drain(&ring, see, &sight);
+	ring_unmap(&ring);
+	close(fd);
+	return sight;
+}
+
+static void kernel_part(const char *door, open_fn open)
+{
+	struct perf_event_attr attr = chain_attr();
+	struct sight sight;
+
+	attr.sample_period = 1009;
+	attr.exclude_kernel = 0;
+	attr.exclude_user = 1;
+	attr.exclude_callchain_kernel = 0;
+	sight = look(open, &attr);
+	/* a PMI may come when the way back to user space has been gone */
+	ok(sight.samples > 100 && sight.kernel >= sight.samples - sight.samples / 10,
+	   "%s: %llu samples of the kernel, %llu with its part and user space's", door,
+	   (unsigned long long)sight.samples, (unsigned long long)sight.kernel);
+	ok(sight.depth >= 3, "  %llu frames of the kernel deep", (unsigned long long)sight.depth);
+	is(sight.wrong + sight.leaks, 0, "  each address where it belongs");
+	attr.exclude_callchain_kernel = 1;
+	sight = look(open, &attr);
+	ok(sight.samples > 100 && !sight.kernel && !sight.wrong && !sight.leaks,
+	   "  the user part alone when asked for");
+}
+
+#define KERNEL_CHECKS	4
+
+/* bits: 1 refused with EACCES, 2 samples, 4 something of the kernel */
+static int unprivileged(void)
+{
+	struct perf_event_attr attr = chain_attr();
+	struct sight sight;
+	int seen = 0;
+
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) || prctl(PR_SET_DUMPABLE, 1))
+		return 64;
+	attr.sample_period = 1009;
+	attr.exclude_callchain_kernel = 0;
+	if (open_pmuring(&attr, 0, -1) < 0 && errno == EACCES)
+		seen |= 1;
+	attr.exclude_callchain_kernel = 1;
+	sight = look(open_pmuring, &attr);
+	if (sight.samples > 10)
+		seen |= 2;
+	if (sight.kernel || sight.wrong || sight.leaks)
+		seen |= 4;
+	return seen;
+}
+
+static void no_kernel_for_others(void)
+{
+	int status;
+	pid_t pid;
+
+	door_fd();
+	pid = fork();
+	if (!pid)
+		_exit(unprivileged());
+	waitpid(pid, &status, 0);
+	is(WEXITSTATUS(status), 1 | 2,
+	   "without privileges: the kernel part is refused, the user part is there, nothing else");
+}
+
+int main(void)
+{
+	if (!pmu_is_there())
+		return skip_all("no PMU");
+	cpu_pin(0);
+	plan(KNOWN_CHECKS + LYING_CHECKS + 2 * KERNEL_CHECKS + 1);
+	known_frames();
+	lying_frames();
+	kernel_part("perf", perf_open);
+	kernel_part("pmuring", open_pmuring);
+	no_kernel_for_others();
+	return done();
+}
