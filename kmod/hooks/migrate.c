@@ -21,7 +21,6 @@
 #include <linux/kernel.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
@@ -100,10 +99,9 @@ static struct pmr_tracepoint_set migrate = {
 	.number = ARRAY_SIZE(points),
 };
 
-/* Protects users and last_use, and that the table is empty while nobody uses it. */
+/* Protects users. */
 static DEFINE_MUTEX(migrate_lock);
 static unsigned int users;
-static unsigned long last_use;
 
 /* Tasks that had not arrived at the end of the last use may be gone by now. */
 static void forget_all(void)
@@ -112,8 +110,6 @@ static void forget_all(void)
 
 	if (missed)
 		pr_notice("%d migrations went uncounted: too many tasks on their way\n", missed);
-	/* Probes of the last use that still run would write into the table. */
-	cond_synchronize_rcu(last_use);
 	memset(moved, 0, sizeof(moved));
 }
 
@@ -124,7 +120,6 @@ static void forget_all(void)
  */
 int pmr_migrate_find(void)
 {
-	last_use = get_state_synchronize_rcu();
 	return pmr_tracepoints_find(&migrate);
 }
 
@@ -137,15 +132,16 @@ int pmr_migrate_find(void)
  */
 int pmr_migrate_get(void)
 {
-	int err = 0;
+	int err;
 
 	mutex_lock(&migrate_lock);
-	if (!users) {
+	if (!users)
 		forget_all();
-		err = pmr_tracepoints_get(&migrate);
-	}
-	if (!err)
-		WRITE_ONCE(users, users + 1);
+	/* Arrivals are looked for before anybody can be remembered. */
+	WRITE_ONCE(users, users + 1);
+	err = pmr_tracepoints_get(&migrate);
+	if (err)
+		WRITE_ONCE(users, users - 1);
 	mutex_unlock(&migrate_lock);
 	return err;
 }
@@ -156,18 +152,15 @@ int pmr_migrate_get(void)
 void pmr_migrate_put(void)
 {
 	mutex_lock(&migrate_lock);
+	pmr_tracepoints_put(&migrate);
 	WRITE_ONCE(users, users - 1);
-	if (!users) {
-		pmr_tracepoints_put(&migrate);
-		last_use = get_state_synchronize_rcu();
-	}
 	mutex_unlock(&migrate_lock);
 }
 
 /**
- * pmr_migrate_on() - does anybody count migrations?
+ * pmr_migrate_on() - may tasks be remembered?
  */
 bool pmr_migrate_on(void)
 {
-	return READ_ONCE(users);
+	return READ_ONCE(users) || pmr_tracepoints_on(&migrate);
 }
