@@ -50,7 +50,7 @@ task() {
 attached() {
 	busy
 	client timeout -s INT 0.3 $PFM/task -t $BUSY -e $INS:u
-	ok "task -t" between "$(value_of $INS:u)" 10000000 310000000
+	ok "task -t" between "$(value_of $INS:u)" 10000000 1100000000
 	client $PFM/task_attach_timeout -d 1 $BUSY
 	ok "task_attach_timeout" between "$(value_of instructions:u)" 100000000 1100000000
 	idle
