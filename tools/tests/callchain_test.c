@@ -16,6 +16,7 @@
 
 #include "door.h"
 #include "events.h"
+#include "frames.h"
 #include "machine.h"
 #include "perf_syscall.h"
 #include "tap.h"
@@ -30,61 +31,10 @@
 
 typedef int (*open_fn)(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
-/*
- * chain_outer(rounds) calls chain_middle calls chain_inner, which loops. The
- * frames end there: whoever called has no frame pointer of its own.
- *
- * chain_lying(frame, rounds): loops with a frame pointer as it is told.
- */
-asm(".text\n"
-	".globl chain_outer\n"
-	"chain_outer:\n"
-	"	push %rbp\n"
-	"	xor %ebp, %ebp\n"
-	"	call chain_middle\n"
-	"chain_outer_goes_on:\n"
-	"	pop %rbp\n"
-	"	ret\n"
-	"chain_middle:\n"
-	"	push %rbp\n"
-	"	mov %rsp, %rbp\n"
-	"	call chain_inner\n"
-	"chain_middle_goes_on:\n"
-	"	pop %rbp\n"
-	"	ret\n"
-	"chain_inner:\n"
-	"	push %rbp\n"
-	"	mov %rsp, %rbp\n"
-	"chain_inner_loop:\n"
-	"	dec %rdi\n"
-	"	jnz chain_inner_loop\n"
-	"	pop %rbp\n"
-	"	ret\n"
-	".globl chain_lying\n"
-	"chain_lying:\n"
-	"	push %rbp\n"
-	"	mov %rdi, %rbp\n"
-	"chain_lying_loop:\n"
-	"	dec %rsi\n"
-	"	jnz chain_lying_loop\n"
-	"	pop %rbp\n"
-	"	ret\n");
-
-void chain_outer(uint64_t rounds);
-void chain_lying(uint64_t frame, uint64_t rounds);
-extern const char chain_outer_goes_on[], chain_middle_goes_on[], chain_inner_loop[],
-	chain_lying_loop[];
-
 static int open_pmuring(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	return door_open_event(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
-
-/* what a frame pointer points to */
-struct frame {
-	uint64_t next;
-	uint64_t ip;
-};
 
 /**
  * struct chains - the chains of one run
@@ -100,18 +50,12 @@ struct chains {
 	uint64_t different;
 };
 
-/* The interrupted instruction is one of the two of a loop; which one, matters not. */
-static bool in_loop(uint64_t ip)
-{
-	return ip - (uintptr_t)chain_inner_loop < 5 || ip - (uintptr_t)chain_lying_loop < 5;
-}
-
 static bool same_chain(const struct chains *chains, const uint64_t *field)
 {
 	if (field[0] != chains->number)
 		return false;
 	for (uint64_t i = 0; i < field[0]; i++)
-		if (field[1 + i] != chains->ip[i] && !(in_loop(field[1 + i]) && in_loop(chains->ip[i])))
+		if (field[1 + i] != chains->ip[i] && !(frames_in_loop(field[1 + i]) && frames_in_loop(chains->ip[i])))
 			return false;
 	return true;
 }
@@ -263,6 +207,24 @@ static void lying_frames(void)
 
 #define LYING_CHECKS	(2 * (9 + 5))
 
+static void lie_32(void *frames)
+{
+	frames_lying_32(frames, ROUNDS);
+}
+
+/* Frames of 32-bit code are half as wide. */
+static void narrow_frames(void)
+{
+	struct frames_32 *frames = frames_map_32();
+	uint64_t chain[] = { PERF_CONTEXT_USER, frames_loop_32(frames), 0x1111, 0xfffffff0 };
+	struct perf_event_attr attr = chain_attr();
+
+	frames->frame[0] = (struct frame_32){ frames_address_32(&frames->frame[1]), 0x1111 };
+	frames->frame[1] = (struct frame_32){ 0, 0xfffffff0 };
+	expect("32-bit code", &attr, lie_32, frames, ARRAY_SIZE(chain), chain);
+	frames_unmap_32(frames);
+}
+
 static void call_kernel(void *data)
 {
 	(void)data;
@@ -389,9 +351,10 @@ int main(void)
 	if (!pmu_is_there())
 		return skip_all("no PMU");
 	cpu_pin(0);
-	plan(KNOWN_CHECKS + LYING_CHECKS + 2 * KERNEL_CHECKS + 1);
+	plan(KNOWN_CHECKS + LYING_CHECKS + 2 + 2 * KERNEL_CHECKS + 1);
 	known_frames();
 	lying_frames();
+	narrow_frames();
 	kernel_part("perf", perf_open);
 	kernel_part("pmuring", open_pmuring);
 	no_kernel_for_others();
