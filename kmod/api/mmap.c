@@ -19,6 +19,7 @@
 
 #include "api/api.h"
 #include "compat.h"
+#include "core/context.h"
 #include "core/output.h"
 #include "pmu/x86/rdpmc.h"
 
@@ -38,14 +39,18 @@ static bool may_read_counter(const struct pmr_event *event)
 
 static void grant_rdpmc(struct pmr_event *event, struct mm_struct *mm)
 {
-	if (event->rdpmc_mm == mm)
-		pmr_rdpmc_grant(mm);
+	if (event->rdpmc_mm != mm)
+		return;
+	pmr_switch_watch(1);	/* before the first RDPMC: see scrub of struct pmr_pmu */
+	pmr_rdpmc_grant(mm);
 }
 
 static void revoke_rdpmc(struct pmr_event *event, struct mm_struct *mm)
 {
-	if (event->rdpmc_mm == mm)
-		pmr_rdpmc_revoke(mm);
+	if (event->rdpmc_mm != mm)
+		return;
+	pmr_rdpmc_revoke(mm);
+	pmr_switch_watch(-1);
 }
 
 /*

@@ -118,7 +118,8 @@ void pmr_context_put(struct pmr_context *context);
 /* core/task.c: the contexts' way in and out */
 void pmr_task_context_load(struct task_struct *task);
 void pmr_task_context_retire(struct pmr_context *context, void *unused);
-void pmr_task_switch(struct task_struct *prev, struct task_struct *next);
+void pmr_switch_watch(int change);
+bool pmr_task_switch(struct task_struct *prev, struct task_struct *next);
 void pmr_task_exec(struct task_struct *task);
 void pmr_task_exit(struct task_struct *task);
 void pmr_contexts_init(void);

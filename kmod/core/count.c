@@ -8,7 +8,6 @@
  * the copy to the event. Those static functions that get a context run where
  * pmr_context_call() puts them.
  */
-#include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include "core/context.h"
@@ -21,55 +20,30 @@
 /**
  * struct read - counts on their way from a context
  * @event: event, or leader of a group
- * @values: added to: of the event, or of the leader and its siblings
+ * @value: added to
  */
 struct read {
 	struct pmr_event *event;
-	struct pmr_value *values;
+	struct pmr_value *value;
 };
 
-static void add_value(struct pmr_event *event, struct pmr_value *value, u64 now)
+static u64 count_of(const struct pmr_event *event)
 {
-	u64 count = event->state == PMR_STATE_ACTIVE ? event->hw.pmu->count(&event->hw) :
-						       event->hw.count;
+	const struct pmr_hw *hw = &event->hw;
 
-	pmr_event_update_times(event, now);
-	value->count += count - event->hw.base;
-	value->enabled += event->enabled;
-	value->running += event->running;
+	return (event->state == PMR_STATE_ACTIVE ? hw->pmu->count(hw) : hw->count) - hw->base;
 }
 
 static void read_one(struct pmr_context *context, void *arg)
 {
 	struct read *read = arg;
+	struct pmr_event *event = read->event;
 
-	add_value(read->event, read->values, pmr_context_time(context));
-	pmr_event_update_user_page(read->event);
-}
-
-static void read_group(struct pmr_context *context, void *arg)
-{
-	u64 now = pmr_context_time(context);
-	struct read *read = arg;
-	struct pmr_event *event;
-	unsigned int i = 0;
-
-	add_value(read->event, &read->values[i++], now);
-	pmr_for_each_sibling(event, read->event)
-		add_value(event, &read->values[i++], now);
-	pmr_event_update_user_page(read->event);
-}
-
-/* What does not come from a PMU: of ended copies, and the rest. */
-static void begin_value(const struct pmr_event *event, struct pmr_value *value)
-{
-	*value = (struct pmr_value) {
-		.count = event->child_count,
-		.enabled = event->child_enabled,
-		.running = event->child_running,
-		.id = event->id,
-		.lost = READ_ONCE(event->lost),
-	};
+	pmr_event_update_times(event, pmr_context_time(context));
+	read->value->count += count_of(event);
+	read->value->enabled += event->enabled;
+	read->value->running += event->running;
+	pmr_event_update_user_page(event);
 }
 
 /**
@@ -79,11 +53,15 @@ static void begin_value(const struct pmr_event *event, struct pmr_value *value)
  */
 void pmr_event_read(struct pmr_event *event, struct pmr_value *value)
 {
-	struct read arg = { .event = event, .values = value };
+	struct read arg = { .event = event, .value = value };
 	struct pmr_event *copy;
 
 	mutex_lock(&event->context->mutex);
-	begin_value(event, value);
+	*value = (struct pmr_value) {
+		.count = event->child_count,
+		.enabled = event->child_enabled,
+		.running = event->child_running,
+	};
 	pmr_context_call(event->context, read_one, &arg);
 	pmr_for_each_copy(copy, event) {
 		arg.event = copy;
@@ -92,67 +70,137 @@ void pmr_event_read(struct pmr_event *event, struct pmr_value *value)
 	mutex_unlock(&event->context->mutex);
 }
 
+/**
+ * struct group_read - a group on its way from a context
+ * @leader: its leader, or a copy of that
+ * @words: what read() will return
+ * @enabled: where in it the leader's time is added to, or NULL
+ * @running: likewise
+ * @counts: where the first count is added to
+ * @stride: words from one count to the next
+ */
+struct group_read {
+	struct pmr_event *leader;
+	u64 *words;
+	u64 *enabled;
+	u64 *running;
+	u64 *counts;
+	unsigned int stride;
+};
+
+/* Any number of contexts add to the same words. */
+static void read_group(struct pmr_context *context, void *arg)
+{
+	struct group_read *read = arg;
+	struct pmr_event *leader = read->leader, *event;
+	u64 *count = read->counts;
+
+	pmr_event_update_times(leader, pmr_context_time(context));
+	if (read->enabled)
+		*read->enabled += leader->enabled;
+	if (read->running)
+		*read->running += leader->running;
+	*count += count_of(leader);
+	pmr_for_each_sibling(event, leader) {
+		count += read->stride;
+		*count += count_of(event);
+	}
+	pmr_event_update_user_page(leader);
+}
+
+static void begin_member(u64 *word, u64 format, const struct pmr_event *event)
+{
+	*word++ = event->child_count;
+	if (format & PERF_FORMAT_ID)
+		*word++ = event->id;
+	if (format & PERF_FORMAT_LOST)
+		*word++ = READ_ONCE(event->lost);
+}
+
+/* The layout, and in it what does not come from a PMU: of ended copies, and the rest. */
+static void begin_group(struct group_read *read, u64 format)
+{
+	struct pmr_event *leader = read->leader, *event;
+	u64 *word = read->words;
+
+	*word++ = leader->nr_siblings + 1;
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
+		read->enabled = word;
+		*word++ = leader->child_enabled;
+	}
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
+		read->running = word;
+		*word++ = leader->child_running;
+	}
+	read->counts = word;
+	begin_member(word, format, leader);
+	pmr_for_each_sibling(event, leader) {
+		word += read->stride;
+		begin_member(word, format, event);
+	}
+}
+
 /* A copy that does not mirror its original cannot be added member by member. */
 static bool mirrors(const struct pmr_event *copy, const struct pmr_event *leader)
 {
 	return copy->nr_siblings == leader->nr_siblings && copy->generation == leader->generation;
 }
 
-static int read_copies(struct pmr_event *leader, struct pmr_value *values)
+static int read_copies(struct group_read *read, struct pmr_event *leader)
 {
-	struct read arg = { .values = values };
 	struct pmr_event *copy;
 
 	pmr_for_each_copy(copy, leader) {
 		if (!mirrors(copy, leader))
 			return -ECHILD;
-		arg.event = copy;
-		pmr_context_call(copy->context, read_group, &arg);
+		read->leader = copy;
+		pmr_context_call(copy->context, read_group, read);
 	}
 	return 0;
 }
 
-static int read_members(struct pmr_event *leader, struct pmr_value *values)
-{
-	struct read arg = { .event = leader, .values = values };
-	struct pmr_event *event;
-	unsigned int i = 0;
-
-	begin_value(leader, &values[i++]);
-	pmr_for_each_sibling(event, leader)
-		begin_value(event, &values[i++]);
-	pmr_context_call(leader->context, read_group, &arg);
-	return read_copies(leader, values);
-}
-
 /**
  * pmr_group_read() - the counts of a whole group, all of one moment
- * @event: any member
- * @values: leader first, then the siblings in the order in which they were
- *	attached; the caller frees it with kfree()
- * @max: most members that the caller can use
+ * @event: any member; its attr.read_format decides on the layout
+ * @words: filled in as read() returns it: leader first, then the siblings in
+ *	the order in which they were attached; the times are the leader's, since
+ *	a group counts together. The caller frees it with kfree()
+ * @size: bytes that the caller has room for
  *
- * Return: number of members; -ENOSPC if there are more than @max; -ECHILD if
- * the group changed after a task had inherited it; -ENOMEM.
+ * Return: bytes; -ENOSPC if there are more than @size; -ECHILD if the group
+ * changed after a task had inherited it; -ENOMEM.
  */
-int pmr_group_read(struct pmr_event *event, struct pmr_value **values, unsigned int max)
+ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
 {
 	struct pmr_context *context = event->context;
+	u64 format = event->attr.read_format;
+	struct group_read read = {
+		.stride = pmr_read_words(format, 1) - pmr_read_words(format, 0),
+	};
 	struct pmr_event *leader;
-	int number, err;
+	ssize_t bytes, ret;
 
 	mutex_lock(&context->mutex);
 	leader = event->leader;
-	number = leader->nr_siblings + 1;
-	err = number > max ? -ENOSPC : 0;
-	if (!err) {
-		*values = kcalloc(number, sizeof(**values), GFP_KERNEL);
-		err = *values ? read_members(leader, *values) : -ENOMEM;
-		if (err)
-			kfree(*values);
+	read.leader = leader;
+	bytes = pmr_read_words(format, leader->nr_siblings + 1) * sizeof(u64);
+	ret = bytes > size ? -ENOSPC : 0;
+	if (!ret) {
+		read.words = kmalloc(bytes, GFP_KERNEL);
+		ret = read.words ? 0 : -ENOMEM;
+	}
+	if (!ret) {
+		begin_group(&read, format);
+		pmr_context_call(context, read_group, &read);
+		ret = read_copies(&read, leader);
 	}
 	mutex_unlock(&context->mutex);
-	return err ?: number;
+	if (ret) {
+		kfree(read.words);
+		return ret;
+	}
+	*words = read.words;
+	return bytes;
 }
 
 /**

@@ -199,15 +199,11 @@ struct pmr_event {
  * @count: events
  * @enabled: ns enabled
  * @running: ns running
- * @id: id of the event
- * @lost: samples that found no room
  */
 struct pmr_value {
 	u64 count;
 	u64 enabled;
 	u64 running;
-	u64 id;
-	u64 lost;
 };
 
 static inline bool pmr_event_is_leader(const struct pmr_event *event)
@@ -243,7 +239,7 @@ void pmr_event_set_period(struct pmr_event *event, u64 period);
 
 /* core/count.c */
 void pmr_event_read(struct pmr_event *event, struct pmr_value *value);
-int pmr_group_read(struct pmr_event *event, struct pmr_value **values, unsigned int max);
+ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size);
 unsigned int pmr_read_words(u64 format, unsigned int members);
 int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event);
 

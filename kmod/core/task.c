@@ -132,6 +132,11 @@ static void change_contexts(struct pmr_context *context)
 {
 	struct pmr_context *prev = this_cpu_read(pmr_task_context);
 
+	if (likely(!prev && !context)) {
+		if (unlikely(this_cpu_read(pmr_cpu_context.waiting)))
+			pmr_schedule_fill();
+		return;
+	}
 	if (is_family(prev, context) && change_places(prev, context))
 		return;
 	go_out();
@@ -141,19 +146,46 @@ static void change_contexts(struct pmr_context *context)
 		pmr_schedule_fill();
 }
 
+/* Who wants to know more of a switch than whose events count from then on. */
+static atomic_t watchers;
+
 /**
- * pmr_task_switch() - another task comes on this CPU
- * @prev: the previous one, still current
- * @next: the task
+ * pmr_switch_watch() - somebody looks at each switch, or does not any more
+ * @change: 1 or -1
+ *
+ * For events that count or record switches, and for tasks that may read
+ * counters. All others need not pay for looking after these.
  */
-void pmr_task_switch(struct task_struct *prev, struct task_struct *next)
+void pmr_switch_watch(int change)
+{
+	atomic_add(change, &watchers);
+}
+
+static noinline void switch_watched(struct task_struct *prev, struct task_struct *next)
 {
 	pmr_software_switch();
 	pmr_sideband_switch_out(prev, next);
 	change_contexts(pmr_task_context_find(next));
-	if (next->mm && unlikely(atomic_read(&next->mm->context.perf_rdpmc_allowed)) && pmr_pmu)
+	if (next->mm && atomic_read(&next->mm->context.perf_rdpmc_allowed) && pmr_pmu)
 		pmr_pmu->scrub();
 	pmr_sideband_switch_in(prev, next);
+}
+
+/**
+ * pmr_task_switch() - another task comes on this CPU
+ * @prev: the previous one, still current
+ * @next: the task
+ *
+ * Return: true if somebody looks at each switch.
+ */
+bool pmr_task_switch(struct task_struct *prev, struct task_struct *next)
+{
+	if (unlikely(atomic_read(&watchers))) {
+		switch_watched(prev, next);
+		return true;
+	}
+	change_contexts(pmr_task_context_find(next));
+	return false;
 }
 
 static void enable_on_exec(struct pmr_event *event, u64 now)

@@ -158,6 +158,14 @@ void pmr_faults_put(void)
 }
 
 /**
+ * pmr_faults_exit() - see none any more, at unload
+ */
+void pmr_faults_exit(void)
+{
+	pmr_tracepoints_exit(&faults);
+}
+
+/**
  * pmr_faults_handled_get() - report minor-faults and major-faults
  *
  * Return: 0, or an error of register_kretprobe(): -EOPNOTSUPP on a kernel

@@ -8,7 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/tracepoint.h>
 
-#include "core/event.h"
+#include "core/context.h"
 #include "hooks/hooks.h"
 
 /**
@@ -21,8 +21,21 @@ struct hook {
 	void (*put)(void);
 };
 
+/* No hook of its own: the scheduler's looks closer. */
+static int switches_get(void)
+{
+	pmr_switch_watch(1);
+	return 0;
+}
+
+static void switches_put(void)
+{
+	pmr_switch_watch(-1);
+}
+
 enum {
 	SCHED,
+	SWITCHES,
 	MIGRATE,
 	FAULTS,
 	FAULTS_HANDLED,
@@ -32,6 +45,7 @@ enum {
 /* In this order: who counts arrivals must see switches first. */
 static const struct hook hooks[] = {
 	[SCHED] = { pmr_sched_get, pmr_sched_put },
+	[SWITCHES] = { switches_get, switches_put },
 	[MIGRATE] = { pmr_migrate_get, pmr_migrate_put },
 	[FAULTS] = { pmr_faults_get, pmr_faults_put },
 	[FAULTS_HANDLED] = { pmr_faults_handled_get, pmr_faults_handled_put },
@@ -44,9 +58,9 @@ static unsigned int needed_to_count(const struct perf_event_attr *attr)
 		return 0;
 	switch (attr->config) {
 	case PERF_COUNT_SW_CONTEXT_SWITCHES:
-		return BIT(SCHED);
+		return BIT(SCHED) | BIT(SWITCHES);
 	case PERF_COUNT_SW_CPU_MIGRATIONS:
-		return BIT(SCHED) | BIT(MIGRATE);
+		return BIT(SCHED) | BIT(SWITCHES) | BIT(MIGRATE);
 	case PERF_COUNT_SW_PAGE_FAULTS:
 		return BIT(FAULTS);
 	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
@@ -65,8 +79,10 @@ static unsigned int needed_by(const struct pmr_event *event)
 
 	if (attr->mmap || attr->mmap2 || attr->mmap_data)
 		needed |= BIT(SCHED) | BIT(MMAP);
-	if (event->task || attr->comm || attr->task || attr->context_switch)
+	if (event->task || attr->comm || attr->task)
 		needed |= BIT(SCHED);
+	if (attr->context_switch)
+		needed |= BIT(SCHED) | BIT(SWITCHES);
 	return needed;
 }
 
@@ -132,6 +148,8 @@ int pmr_hooks_init(void)
  */
 void pmr_hooks_exit(void)
 {
+	pmr_faults_exit();
+	pmr_migrate_exit();
 	pmr_sched_exit();
 	tracepoint_synchronize_unregister();
 }

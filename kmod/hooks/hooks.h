@@ -27,6 +27,7 @@ bool pmr_sched_hooks_on(void);
 int pmr_migrate_find(void);
 int pmr_migrate_get(void);
 void pmr_migrate_put(void);
+void pmr_migrate_exit(void);
 bool pmr_migrate_on(void);
 void pmr_migrate_remember(struct task_struct *task);
 bool pmr_migrate_arrived(const struct task_struct *task);
@@ -35,6 +36,7 @@ bool pmr_migrate_arrived(const struct task_struct *task);
 int pmr_faults_find(void);
 int pmr_faults_get(void);
 void pmr_faults_put(void);
+void pmr_faults_exit(void);
 int pmr_faults_handled_get(void);
 void pmr_faults_handled_put(void);
 

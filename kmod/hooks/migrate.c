@@ -158,6 +158,14 @@ void pmr_migrate_put(void)
 }
 
 /**
+ * pmr_migrate_exit() - remember nothing any more, at unload
+ */
+void pmr_migrate_exit(void)
+{
+	pmr_tracepoints_exit(&migrate);
+}
+
+/**
  * pmr_migrate_on() - may tasks be remembered?
  */
 bool pmr_migrate_on(void)

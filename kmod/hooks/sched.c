@@ -22,8 +22,7 @@ static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
 {
 	pmr_software_caller(_RET_IP_, (unsigned long)__builtin_frame_address(0));
-	pmr_task_switch(prev, next);
-	if (unlikely(pmr_migrate_on()) && pmr_migrate_arrived(next))
+	if (unlikely(pmr_task_switch(prev, next)) && pmr_migrate_on() && pmr_migrate_arrived(next))
 		pmr_software_migration();
 }
 
@@ -60,7 +59,6 @@ static struct pmr_tracepoint points[] = {
 static struct pmr_tracepoint_set sched = {
 	.points = points,
 	.number = ARRAY_SIZE(points),
-	.linger = true,
 };
 
 /**

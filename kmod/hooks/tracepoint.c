@@ -7,7 +7,7 @@
  *
  * To register one that was unregistered a moment ago takes grace periods, some
  * ms. So that who opens and closes events one by one need not wait for them
- * each time, a set may stay in place a little longer than it is used.
+ * each time, a set stays in place a little longer than it is used.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -128,10 +128,8 @@ void pmr_tracepoints_put(struct pmr_tracepoint_set *set)
 {
 	mutex_lock(&sets_lock);
 	set->users--;
-	if (!set->users && set->linger)
+	if (!set->users)
 		mod_delayed_work(system_wq, &set->leave, LINGER);
-	else
-		leave(set);
 	mutex_unlock(&sets_lock);
 }
 

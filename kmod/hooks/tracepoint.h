@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sets of tracepoints: found by name at load, registered while in use and perhaps
- * a little longer.
+ * Sets of tracepoints: found by name at load, registered while in use and a
+ * second longer.
  */
 #ifndef PMR_TRACEPOINT_H
 #define PMR_TRACEPOINT_H
@@ -27,7 +27,6 @@ struct pmr_tracepoint {
  * struct pmr_tracepoint_set - tracepoints that are of use together
  * @points: the tracepoints
  * @number: how many
- * @linger: they stay in place for a second after the last use
  * @users: who needs them now
  * @registered: they are in place
  * @leave: takes them away
@@ -35,7 +34,6 @@ struct pmr_tracepoint {
 struct pmr_tracepoint_set {
 	struct pmr_tracepoint *points;
 	unsigned int number;
-	bool linger;
 	unsigned int users;
 	bool registered;
 	struct delayed_work leave;
