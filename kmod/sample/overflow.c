@@ -4,11 +4,19 @@
  * core. NMI, or interrupts off for software events; no locks.
  */
 #include <linux/sched/clock.h>
-#include <asm/msr.h>
 
 #include "sample/freq.h"
 #include "sample/sample.h"
 #include "sample/throttle.h"
+
+/* The lower half of the TSC: rdtsc() would put the two together first. */
+static __always_inline u32 cycles_now(void)
+{
+	u32 low;
+
+	asm volatile("rdtsc" : "=a" (low) : : "edx");
+	return low;
+}
 
 static void later(struct pmr_event *event, int what)
 {
@@ -17,18 +25,23 @@ static void later(struct pmr_event *event, int what)
 }
 
 /*
- * PERF_EVENT_IOC_REFRESH granted a number of overflows. It is refused for
+ * Somebody wants a signal for each overflow, with a ring or without, or
+ * PERF_EVENT_IOC_REFRESH granted a number of overflows. That is refused for
  * inherited events, so nobody counts down at the same time.
  *
  * Return: true if this was the last one.
  */
-static noinline bool reaches_limit(struct pmr_event *event)
+static noinline bool tell_owner(struct pmr_event *event)
 {
-	if (!atomic_dec_and_test(&event->limit))
-		return false;
-	set_bit(PMR_PENDING_HUP, &event->pending);
-	later(event, PMR_PENDING_DISABLE);
-	return true;
+	bool last = atomic_read(&event->limit) && atomic_dec_and_test(&event->limit);
+
+	if (last) {
+		set_bit(PMR_PENDING_HUP, &event->pending);
+		later(event, PMR_PENDING_DISABLE);
+	}
+	if (READ_ONCE(event->fasync))
+		later(event, PMR_PENDING_WAKE);
+	return last;
 }
 
 /**
@@ -42,18 +55,15 @@ bool pmr_event_overflow(struct pmr_hw *hw, struct pt_regs *regs)
 {
 	struct pmr_event *event = container_of(hw, struct pmr_event, hw);
 	struct pmr_event *top = event->top;
-	u64 began = rdtsc();
+	u32 began = cycles_now();
 	bool last = false;
 
 	if (unlikely(pmr_freq_steers(event)))
 		pmr_freq_overflow(event, local_clock());
 	pmr_sample_output(event, regs);
-	if (unlikely(atomic_read(&top->limit)))
-		last = reaches_limit(top);
-	/* One signal each, with a ring or without. */
-	if (unlikely(READ_ONCE(top->fasync)))
-		later(top, PMR_PENDING_WAKE);
-	if (likely(!pmr_throttle_account(event, rdtsc() - began)) || last)
+	if (unlikely(atomic_read(&top->limit) | (long)READ_ONCE(top->fasync)))
+		last = tell_owner(top);
+	if (likely(!pmr_throttle_account(event, cycles_now() - began)) || last)
 		return last;
 	pmr_throttle_begin(event);
 	return true;

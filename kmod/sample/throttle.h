@@ -48,14 +48,14 @@ bool pmr_throttle_over_time(struct pmr_sampling_time *here, u32 samples);
 /**
  * pmr_throttle_account() - count an overflow against the limits
  * @event: event that has just been sampled
- * @cycles: what that took
+ * @cycles: what that took; half the TSC is enough for it
  *
  * Ticks are told apart by jiffies: where samples come so fast that nothing
  * else runs, those stand still, and the limits are reached.
  *
  * Return: true if the event must be throttled.
  */
-static __always_inline bool pmr_throttle_account(struct pmr_event *event, u64 cycles)
+static __always_inline bool pmr_throttle_account(struct pmr_event *event, u32 cycles)
 {
 	struct pmr_sampling_time *here = this_cpu_ptr(&pmr_sampling_time);
 	unsigned long now = READ_ONCE(jiffies);
