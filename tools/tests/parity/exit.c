@@ -2,7 +2,9 @@
 /*
  * Events over the exit of their task, and of whoever opened them.
  */
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "parity.h"
@@ -73,10 +75,52 @@ static void opener_exits(void)
 	say("survived");
 }
 
+static void send_event(void *data)
+{
+	struct perf_event_attr attr = instructions();
+	char space[CMSG_SPACE(sizeof(int))] = {};
+	struct iovec byte = { "", 1 };
+	struct msghdr message = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = space,
+				  .msg_controllen = sizeof(space) };
+	struct cmsghdr *control = CMSG_FIRSTHDR(&message);
+	int fd;
+
+	attr.disabled = 0;
+	attr.read_format = FORMAT_TIMES;
+	fd = must_open(&attr, getppid(), -1, -1);
+	control->cmsg_level = SOL_SOCKET;
+	control->cmsg_type = SCM_RIGHTS;
+	control->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(control), &fd, sizeof(fd));
+	if (sendmsg(*(int *)data, &message, 0) < 0)
+		give_up("sendmsg: %s", error_name(-1));
+}
+
+/* Passed over a socket, an event outlives its opener. */
+static void passed_on(void)
+{
+	char space[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec room = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &room, .msg_iovlen = 1, .msg_control = space,
+				  .msg_controllen = sizeof(space) };
+	int sockets[2], fd = -1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		give_up("socketpair: %s", error_name(-1));
+	run_child(send_event, &sockets[1]);
+	if (recvmsg(sockets[0], &message, MSG_CMSG_CLOEXEC) < 1)
+		give_up("recvmsg: %s", error_name(-1));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	say_behaviour("event", fd);
+	disable(fd);
+	say_behaviour("disabled", fd);
+}
+
 static const struct simple_case simple[] = {
 	{ "task", exit_of_task },
 	{ "group", group_after_exit },
 	{ "opener", opener_exits },
+	{ "passed-on", passed_on },
 };
 
 /**

@@ -132,8 +132,11 @@ static void leader_off_closed(void)
 
 	say_behaviour("sibling", sibling);
 	close(leader);
+	/* until it has been scheduled once more */
+	usleep(1000);
 	say_behaviour("sibling", sibling);
 	enable(sibling);
+	usleep(1000);
 	say_behaviour("enabled", sibling);
 }
 
@@ -228,7 +231,10 @@ static void exclusive_alone(void)
 
 	attr.exclusive = 1;
 	exclusive = add(attr, -1, false);
+	say_behaviour("exclusive", exclusive);
 	close(first);
+	/* until it has been scheduled once more */
+	usleep(1000);
 	say_behaviour("exclusive", exclusive);
 }
 

@@ -30,10 +30,8 @@ void set_fixed_program(const char *path)
  */
 void fixed_program(void)
 {
-	char *argv[] = { (char *)program, NULL };
-	char *none[] = { NULL };
-
-	execve(program, argv, none);
+	/* without the environment: no library is preloaded there */
+	execle(program, program, NULL, &(char *){ NULL });
 	_exit(99);
 }
 

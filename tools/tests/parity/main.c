@@ -24,6 +24,7 @@ static void (*const themes[])(void) = {
 	theme_group, theme_inherit, theme_inherit_group, theme_exec, theme_exit,
 	theme_software, theme_clocks,
 	theme_prctl, theme_permission, theme_mlock,
+	theme_share, theme_hotplug,
 };
 
 static const struct option options[] = {

@@ -157,6 +157,7 @@ void pin_to(int cpu);
 enum knob { KNOB_PARANOID, KNOB_RATE, KNOB_MLOCK, KNOB_STACK, KNOBS };
 
 void knob_set(enum knob knob, long value);
+void rate_set(long rate);
 void prepare_machine(void);
 void be_nobody(void);
 void be_nobody_with(int capability);
@@ -193,5 +194,7 @@ void theme_clocks(void);
 void theme_permission(void);
 void theme_mlock(void);
 void theme_prctl(void);
+void theme_share(void);
+void theme_hotplug(void);
 
 #endif

@@ -52,16 +52,26 @@ void knob_set(enum knob knob, long value)
 }
 
 /**
+ * rate_set - set the limit of samples per second
+ * @rate: new value
+ *
+ * The kernel lets it be set only while it limits the CPU time of sampling, too.
+ */
+void rate_set(long rate)
+{
+	write_number("/proc/sys/kernel", "perf_cpu_time_max_percent", 25);
+	knob_set(KNOB_RATE, rate);
+	write_number("/proc/sys/kernel", "perf_cpu_time_max_percent", 0);
+}
+
+/**
  * prepare_machine - the same limits for everybody
  */
 void prepare_machine(void)
 {
 	struct rlimit files = { 4096, 4096 };
 
-	/* the rate can be set while the CPU time is limited, and only then */
-	write_number("/proc/sys/kernel", "perf_cpu_time_max_percent", 25);
-	knob_set(KNOB_RATE, 1000000);
-	write_number("/proc/sys/kernel", "perf_cpu_time_max_percent", 0);
+	rate_set(1000000);
 	knob_set(KNOB_PARANOID, 2);
 	knob_set(KNOB_MLOCK, 516);
 	knob_set(KNOB_STACK, 127);
