@@ -121,7 +121,7 @@ void pmr_task_context_retire(struct pmr_context *context, void *unused);
 void pmr_switch_watch(int change);
 bool pmr_task_switch(struct task_struct *prev, struct task_struct *next);
 void pmr_task_exec(struct task_struct *task);
-void pmr_task_exit(struct task_struct *task);
+void pmr_task_end(struct task_struct *task);
 void pmr_contexts_init(void);
 void pmr_contexts_cpu_online(void);
 void pmr_contexts_cpu_offline(void);

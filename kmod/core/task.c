@@ -4,7 +4,7 @@
  * tasks, and when a CPU comes and goes.
  *
  * pmr_task_context_load(): task context, waits for an IPI. pmr_task_switch():
- * sched_switch, interrupts off, runqueue lock held. pmr_task_exec(), _exit():
+ * sched_switch, interrupts off, runqueue lock held. pmr_task_exec(), _end():
  * the task itself, preemption off. cpu_online, cpu_offline: that CPU, from the
  * hotplug callbacks, interrupts off. All take the lock of one context at a time, but
  * for a switch between two of a family.
@@ -278,17 +278,16 @@ static void end_events(struct pmr_context *context)
 }
 
 /**
- * pmr_task_exit() - a task ends
+ * pmr_task_end() - nothing of a task is counted any more
  * @task: current
  *
  * Its events keep their counts; their readers get EPOLLHUP.
  */
-void pmr_task_exit(struct task_struct *task)
+void pmr_task_end(struct task_struct *task)
 {
 	struct pmr_context *context;
 	unsigned long flags;
 
-	pmr_sideband_exit(task);
 	rcu_read_lock();	/* the context outlives the hook, whoever puts it */
 	context = pmr_task_context_find(task);
 	if (context) {

@@ -7,11 +7,13 @@
  * The probes run with preemption off. on_switch(): on the switching CPU,
  * interrupts off, the runqueue lock held, current is still the previous task.
  * on_fork(): the forking task; the child is complete and has not run.
- * on_rename(): the task whose name is set, its alloc_lock held. on_exit(): the
- * exiting task, after its mm is gone. get and put: task context, may sleep.
+ * on_rename(): the task whose name is set, its alloc_lock held. on_exec(): the
+ * task, its new program loaded. on_exit(): the exiting task, after its mm is
+ * gone. get and put: task context, may sleep.
  */
 #include <linux/kernel.h>
 #include <linux/sched.h>
+#include <linux/sched/coredump.h>
 
 #include "core/context.h"
 #include "core/sideband.h"
@@ -44,15 +46,29 @@ static void on_rename(void *data, struct task_struct *task, const char *name)
 	pmr_sideband_comm(task, name, exec);
 }
 
+/*
+ * Whoever watched the old program must not watch one that runs with other
+ * rights; perf ends all events then. The new credentials are in place, and no
+ * instruction of the program has run.
+ */
+static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
+		    struct linux_binprm *binprm)
+{
+	if (__get_dumpable(task->mm->flags) != SUID_DUMP_USER)
+		pmr_task_end(task);
+}
+
 static void on_exit(void *data, struct task_struct *task)
 {
-	pmr_task_exit(task);
+	pmr_sideband_exit(task);
+	pmr_task_end(task);
 }
 
 static struct pmr_tracepoint points[] = {
 	{ .name = "sched_switch", .probe = on_switch },
 	{ .name = "task_newtask", .probe = on_fork },
 	{ .name = "task_rename", .probe = on_rename },
+	{ .name = "sched_process_exec", .probe = on_exec },
 	{ .name = "sched_process_exit", .probe = on_exit },
 };
 
