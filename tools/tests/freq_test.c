@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "door.h"
@@ -327,13 +328,93 @@ static void clocks(void)
 	close(fd);
 }
 
+/* a software event: its first period is a guess, too */
+static void page_faults(void)
+{
+	struct perf_event_attr attr = frequent(2000);
+	size_t size = sysconf(_SC_PAGESIZE), pages = 64;
+	struct story story = { 0 };
+	struct ring ring;
+	struct count count;
+	char *memory;
+	int fd;
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	memory = mmap(NULL, pages * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	if (memory == MAP_FAILED)
+		bail_out("no memory");
+	madvise(memory, pages * size, MADV_NOHUGEPAGE);
+	fd = open_self(&attr);
+	map_ring(&ring, fd, 64);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	while (read_count(fd).running < 100 * MS) {
+		for (size_t i = 0; i < pages; i++)
+			*(volatile char *)(memory + i * size) = 1;
+		madvise(memory, pages * size, MADV_DONTNEED);
+	}
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	count = read_count(fd);
+	drain(&ring, check_sample, &story);
+	diag("%llu page faults in %llu us", (unsigned long long)count.value,
+	     (unsigned long long)count.running / 1000);
+	ok(count.value > 10 * story.samples, "many page faults");
+	between(story.samples, 180, 230, "  are sampled at 2000 Hz");
+	is(story.wrong_sum + story.wrong_size, 0, "  the periods add up to the count");
+	ring_unmap(&ring);
+	munmap(memory, pages * size);
+	close(fd);
+}
+
+/* the event, and what steers it, come back with their CPU */
+static void cpu_that_was_away(void)
+{
+	struct perf_event_attr attr = frequent(4000);
+	struct story story = { 0 };
+	struct count before, after;
+	struct ring ring;
+	int fd;
+
+	if (cpu_possible() < 2 || !cpu_is_online(1)) {
+		skip(2, "no second CPU");
+		return;
+	}
+	attr.disabled = 0;
+	fd = open_event(&attr, -1, 1);
+	map_ring(&ring, fd, 128);
+	cpu_pin(1);
+	work_for(fd, 20 * MS);
+	cpu_pin(0);
+	if (!cpu_set_online(1, false) || !cpu_set_online(1, true)) {
+		skip(2, "CPU 1 cannot go offline");
+	} else {
+		cpu_pin(1);
+		/* a rate that takes a tick to be found */
+		work_in_kernel(fd, 20 * MS);
+		drain(&ring, check_sample, &story);
+		story.samples = 0;
+		before = read_count(fd);
+		work_in_kernel(fd, 100 * MS);
+		after = read_count(fd);
+		drain(&ring, check_sample, &story);
+		cpu_pin(0);
+		between(story.samples, (after.running - before.running) * 4000 / (1000 * MS) * 3 / 4,
+			(after.running - before.running) * 4000 / (1000 * MS) * 5 / 4,
+			"after its CPU was offline: as many samples as asked for");
+		is(story.wrong_sum, 0, "  the periods add up to the count");
+	}
+	ring_unmap(&ring);
+	close(fd);
+}
+
 int main(void)
 {
-	static const uint64_t freqs[] = { 10000, 4000, 1000 };
+	static const uint64_t freqs[] = { 1000, 4000, 10000 };
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(ARRAY_SIZE(freqs) * STEADY_CHECKS + 2 + 5 + 3 + 5 + 1);
+	plan(ARRAY_SIZE(freqs) * STEADY_CHECKS + 2 + 5 + 3 + 5 + 1 + 3 + 2);
 	cpu_pin(0);
 	for (size_t i = 0; i < ARRAY_SIZE(freqs); i++)
 		steady(freqs[i]);
@@ -342,5 +423,7 @@ int main(void)
 	multiplexed();
 	new_frequency();
 	clocks();
+	page_faults();
+	cpu_that_was_away();
 	return done();
 }
