@@ -9,6 +9,7 @@
 #include <linux/irqflags.h>
 #include <asm/segment.h>
 
+#include "core/context.h"
 #include "sample/sample.h"
 
 /* Fields by their bits in sample_type */
@@ -18,10 +19,14 @@
 #define ADDR		0x8ULL
 #define ID		0x40ULL
 #define CPU		0x80ULL
+#define PERIOD		0x100ULL
 #define STREAM_ID	0x200ULL
 #define IDENTIFIER	0x10000ULL
 
 KUNIT_DEFINE_ACTION_WRAPPER(put_ring, pmr_ring_put, struct pmr_ring *);
+
+/* That of a CPU */
+static struct pmr_context nobodys;
 
 static atomic_t wakes;
 
@@ -49,6 +54,7 @@ static struct pmr_event *new_event(struct kunit *test, u64 types, bool id_all)
 	pmr_sample_plan(&event->plan, &event->attr, &init_pid_ns);
 	event->plan.clock = fake_clock;
 	event->top = event;
+	event->context = &nobodys;
 	event->id = 0x5152535455565758;
 	event->hw.pmu = &pmr_software_pmu;
 	event->hw.last_period = 0x7172737475767778;
@@ -151,6 +157,7 @@ static void a_copy_writes_as_its_original(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, copy);
 	copy->top = top;
+	copy->context = &nobodys;
 	copy->id = 0x51;
 	copy->hw.pmu = &pmr_software_pmu;
 	ring->paused = true;
@@ -240,6 +247,33 @@ static void wakeup_events_wake(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 2);
 }
 
+/* The newest record is where the head points to, the older ones lie behind it. */
+static void backward_records_lie_newest_first(struct kunit *test)
+{
+	struct pmr_ring *ring = pmr_ring_alloc(1, 2048, true, true);
+	struct pmr_event *event = new_event(test, PERIOD, false);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, ring);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_ring, ring), 0);
+	RCU_INIT_POINTER(event->ring, ring);
+	for (i = 1; i <= 300; i++) {
+		const u64 *newest;
+
+		event->hw.last_period = i;
+		write_sample(event, __USER_CS);
+		KUNIT_ASSERT_EQ(test, ring->user_page->data_head, -16ULL * i);
+		newest = ring->data + (-16 * i & 4095);
+		KUNIT_ASSERT_EQ(test, newest[0], 0x0010000200000009ULL);
+		KUNIT_ASSERT_EQ(test, newest[1], (u64)i);
+		if (i > 1)
+			KUNIT_ASSERT_EQ(test, newest[3], (u64)i - 1);
+	}
+	/* each time that more than 2048 bytes have come */
+	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 2);
+	KUNIT_EXPECT_EQ(test, event->lost, 0ULL);
+}
+
 static void without_a_ring_nothing_happens(struct kunit *test)
 {
 	struct pmr_event *event = new_event(test, IP, false);
@@ -260,6 +294,7 @@ static struct kunit_case record_cases[] = {
 	KUNIT_CASE(a_loss_is_told_before_the_next_sample),
 	KUNIT_CASE(throttling_is_told),
 	KUNIT_CASE(wakeup_events_wake),
+	KUNIT_CASE(backward_records_lie_newest_first),
 	KUNIT_CASE(without_a_ring_nothing_happens),
 	{}
 };

@@ -26,6 +26,9 @@ static u64 fake_clock(void)
 	return TIME;
 }
 
+/* A CPU's, and one of this task */
+static struct pmr_context nobodys, mine;
+
 static void no_wake(struct irq_work *work)
 {
 }
@@ -44,6 +47,7 @@ static struct pmr_event *new_event(struct kunit *test)
 	event->plan.clock = fake_clock;
 	event->top = event;
 	event->leader = event;
+	event->context = &nobodys;
 	INIT_LIST_HEAD(&event->siblings);
 	event->id = ID;
 	init_irq_work(&event->work, no_wake);
@@ -187,10 +191,11 @@ static void switch_records(struct kunit *test)
 	};
 	unsigned long flags;
 
+	mine.task = current;
 	local_irq_save(flags);
-	event->task = current;
+	event->context = &mine;
 	pmr_switch_output(event, current, current, PERF_RECORD_MISC_SWITCH_OUT);
-	event->task = NULL;
+	event->context = &nobodys;
 	pmr_switch_output(event, current, current, PERF_RECORD_MISC_SWITCH_OUT |
 			  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 	local_irq_restore(flags);
@@ -351,7 +356,8 @@ static void read_record(struct kunit *test)
 	event->hw.pmu = &fake_pmu;
 	event->hw.count = 300;
 	event->state = PMR_STATE_EXIT;
-	event->task = current;
+	mine.task = current;
+	event->context = &mine;
 	event->attr.read_format = 4;
 	local_irq_save(flags);
 	pmr_read_output(event);

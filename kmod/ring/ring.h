@@ -119,10 +119,14 @@ static __always_inline bool pmr_ring_has_room(const struct pmr_ring *ring, u64 h
 	return ((tail - head - 1) & (ring->size - 1)) >= size;
 }
 
-/* The head falls from 0; what matters is how far it has gone. */
-static noinline bool pmr_ring_reserve_backward(struct pmr_ring_write *write, u32 size)
+/*
+ * Backward, the head falls from 0. Out of line and given values only: those of a
+ * record that is about to be written forward stay in registers.
+ *
+ * Return: where the record goes, or 1: there is no room.
+ */
+static noinline long pmr_ring_reserve_backward(struct pmr_ring *ring, u32 size)
 {
-	struct pmr_ring *ring = write->ring;
 	u64 tail = smp_load_acquire(&ring->user_page->data_tail);	/* A, pairs with D */
 	long head, next;
 
@@ -131,31 +135,30 @@ static noinline bool pmr_ring_reserve_backward(struct pmr_ring_write *write, u32
 		next = head - size;
 		if (!(ring->overwrite ? size < ring->size :
 					((head - tail - 1) & (ring->size - 1)) >= size))
-			return false;
+			return 1;
 	} while (local_cmpxchg(&ring->head, head, next) != head);
-
-	if (-next - local_read(&ring->wakeup) > (long)ring->watermark) {
-		local_add(ring->watermark, &ring->wakeup);
-		write->wake = true;
-	}
-	write->pos = ring->data + (next & (ring->size - 1));
-	return true;
+	return next;
 }
 
 static __always_inline bool pmr_ring_reserve(struct pmr_ring_write *write, u32 size)
 {
 	struct pmr_ring *ring = write->ring;
-	long head;
+	long head, gone;	/* how far the head has gone, in either direction */
 
-	if (unlikely(ring->backward))
-		return pmr_ring_reserve_backward(write, size);
-	do {
-		head = local_read(&ring->head);
-		if (unlikely(!pmr_ring_has_room(ring, head, size)))
+	if (unlikely(ring->backward)) {
+		head = pmr_ring_reserve_backward(ring, size);
+		if (head > 0)
 			return false;
-	} while (local_cmpxchg(&ring->head, head, head + size) != head);
-
-	if (unlikely(head + size - local_read(&ring->wakeup) > (long)ring->watermark)) {
+		gone = -head;
+	} else {
+		do {
+			head = local_read(&ring->head);
+			if (unlikely(!pmr_ring_has_room(ring, head, size)))
+				return false;
+		} while (local_cmpxchg(&ring->head, head, head + size) != head);
+		gone = head + size;
+	}
+	if (unlikely(gone - local_read(&ring->wakeup) > (long)ring->watermark)) {
 		local_add(ring->watermark, &ring->wakeup);
 		write->wake = true;
 	}

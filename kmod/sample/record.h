@@ -40,7 +40,8 @@ static __always_inline u32 pmr_record_pid(const struct pmr_event *top, struct ta
 }
 
 /*
- * A task's events begin to count before the switch to its stack, while current
+ * Whose the record is, is the context's to say: relatives may change events. A
+ * task's events begin to count before the switch to its stack, while current
  * is still the previous task; the event knows better.
  */
 static __always_inline void pmr_record_fill(struct pmr_sample *sample,

@@ -193,8 +193,9 @@ void pmr_sample_output(struct pmr_event *event, struct pt_regs *regs)
 {
 	struct pmr_event *top = event->top;
 	struct pmr_ring *ring = rcu_dereference_sched(top->ring);
-	struct pmr_ring_write write;
-	struct pmr_sample sample;
+	/* Zeroing what is about to be filled in would cost more than that. */
+	struct pmr_ring_write write __uninitialized;
+	struct pmr_sample sample __uninitialized;
 	u64 *pos;
 
 	if (!ring)

@@ -143,7 +143,7 @@ void pmr_exit_output(struct pmr_event *event, struct task_struct *task)
 void pmr_switch_output(struct pmr_event *event, struct task_struct *task,
 		       struct task_struct *other, u16 misc)
 {
-	bool cpu_wide = !event->task;
+	bool cpu_wide = !event->context->task;
 	const struct perf_event_header header = {
 		.type = cpu_wide ? PERF_RECORD_SWITCH_CPU_WIDE : PERF_RECORD_SWITCH,
 		.misc = misc,
@@ -174,6 +174,6 @@ void pmr_read_output(struct pmr_event *copy)
 	pos = pmr_record_begin(&record, copy, &header, current);
 	if (!pos)
 		return;
-	*pos++ = pids(copy, current);
+	*pos++ = pids(copy, copy->context->task);
 	pmr_record_end(&record, pmr_read_write(pos, &read));
 }

@@ -138,6 +138,16 @@ static bool is_part(const struct teller *teller, const struct record *rec)
 	}
 }
 
+/* Of a task that the test is not, in the body as in the trailer. */
+static void check_read(struct teller *teller, const struct record *rec)
+{
+	const uint64_t *end = (const void *)((const char *)rec + rec->header.size);
+
+	teller->story->reads++;
+	teller->story->faults += (uint32_t)rec->field[0] == teller->cast[0] ||
+				 (teller->trailer && rec->field[0] != end[-TRAILER_WORDS]);
+}
+
 static void say_record(const struct record *rec, void *data)
 {
 	static const char *const names[] = {
@@ -148,7 +158,8 @@ static void say_record(const struct record *rec, void *data)
 	uint32_t type = rec->header.type;
 	struct teller *teller = data;
 
-	teller->story->reads += type == PERF_RECORD_READ;
+	if (type == PERF_RECORD_READ)
+		check_read(teller, rec);
 	if (type == PERF_RECORD_READ || !is_part(teller, rec) ||
 	    teller->story->lines == STORY_MAX - 1)
 		return;
