@@ -2,12 +2,11 @@
 /*
  * Owns the hooks that see page faults: two tracepoints where a fault begins,
  * which give page-faults, and a return probe where one has been handled, which
- * gives minor-faults and major-faults. Each is in place only while an event
- * needs it.
+ * gives minor-faults and major-faults.
  *
  * get and put: task context, may sleep. on_fault(): the page fault itself,
  * interrupts off, or an NMI that touches user memory. on_handled(): the
- * faulting task, preemption off. No locks but in get and put.
+ * faulting task, preemption off. No locks of our own.
  *
  * The tracepoints come before the kernel has decided what a fault is, so that
  * is decided here by the same rules: a fault counts if the kernel goes on to
@@ -19,7 +18,6 @@
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -108,11 +106,7 @@ static struct kretprobe handled = {
 	.data_size = sizeof(struct handling),
 };
 
-/* Protects handled_users, and with it whether the probe is registered. */
-static DEFINE_MUTEX(handled_lock);
-static unsigned int handled_users;
-
-static int register_handled(void)
+static int register_handled(struct pmr_hook *hook)
 {
 	/* What an earlier registration has left in it would be refused. */
 	handled.kp = (struct kprobe){ .symbol_name = "handle_mm_fault" };
@@ -121,7 +115,7 @@ static int register_handled(void)
 	return register_kretprobe(&handled);
 }
 
-static void unregister_handled(void)
+static void unregister_handled(struct pmr_hook *hook)
 {
 	unregister_kretprobe(&handled);
 	if (handled.nmissed)
@@ -129,24 +123,31 @@ static void unregister_handled(void)
 			  handled.nmissed, HANDLED_AT_ONCE);
 }
 
+static struct pmr_hook handled_hook = {
+	.place = register_handled,
+	.remove = unregister_handled,
+};
+
 /**
- * pmr_faults_find() - find the tracepoints at load
+ * pmr_faults_init() - find the tracepoints at load
  *
  * Return: 0, or -ENOENT on a kernel that lacks them.
  */
-int pmr_faults_find(void)
+int pmr_faults_init(void)
 {
-	return pmr_tracepoints_find(&faults);
+	pmr_hook_init(&handled_hook);
+	return pmr_tracepoints_init(&faults);
 }
 
 /**
  * pmr_faults_get() - report page-faults for one more event
  *
- * Return: 0 or an error of pmr_tracepoints_get().
+ * Return: 0, -ENOENT on a kernel that lacks the tracepoints, or an error of
+ * tracepoint_probe_register().
  */
 int pmr_faults_get(void)
 {
-	return pmr_tracepoints_get(&faults);
+	return pmr_hook_get(&faults.hook);
 }
 
 /**
@@ -154,7 +155,7 @@ int pmr_faults_get(void)
  */
 void pmr_faults_put(void)
 {
-	pmr_tracepoints_put(&faults);
+	pmr_hook_put(&faults.hook);
 }
 
 /**
@@ -162,7 +163,8 @@ void pmr_faults_put(void)
  */
 void pmr_faults_exit(void)
 {
-	pmr_tracepoints_exit(&faults);
+	pmr_hook_exit(&handled_hook);
+	pmr_hook_exit(&faults.hook);
 }
 
 /**
@@ -173,15 +175,7 @@ void pmr_faults_exit(void)
  */
 int pmr_faults_handled_get(void)
 {
-	int err = 0;
-
-	mutex_lock(&handled_lock);
-	if (!handled_users)
-		err = register_handled();
-	if (!err)
-		handled_users++;
-	mutex_unlock(&handled_lock);
-	return err;
+	return pmr_hook_get(&handled_hook);
 }
 
 /**
@@ -189,8 +183,5 @@ int pmr_faults_handled_get(void)
  */
 void pmr_faults_handled_put(void)
 {
-	mutex_lock(&handled_lock);
-	if (!--handled_users)
-		unregister_handled();
-	mutex_unlock(&handled_lock);
+	pmr_hook_put(&handled_hook);
 }

@@ -138,9 +138,9 @@ void pmr_hooks_put(const struct pmr_event *event)
  */
 int pmr_hooks_init(void)
 {
-	pmr_migrate_find();
-	pmr_faults_find();
-	return pmr_sched_find();
+	pmr_migrate_init();
+	pmr_faults_init();
+	return pmr_sched_init();
 }
 
 /**

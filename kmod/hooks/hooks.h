@@ -17,14 +17,14 @@ int pmr_hooks_get(const struct pmr_event *event);
 void pmr_hooks_put(const struct pmr_event *event);
 
 /* sched.c: what tasks do */
-int pmr_sched_find(void);
+int pmr_sched_init(void);
 int pmr_sched_get(void);
 void pmr_sched_put(void);
 void pmr_sched_exit(void);
 bool pmr_sched_hooks_on(void);
 
 /* migrate.c: tasks that change CPU */
-int pmr_migrate_find(void);
+int pmr_migrate_init(void);
 int pmr_migrate_get(void);
 void pmr_migrate_put(void);
 void pmr_migrate_exit(void);
@@ -33,7 +33,7 @@ void pmr_migrate_remember(struct task_struct *task);
 bool pmr_migrate_arrived(const struct task_struct *task);
 
 /* faults.c: page faults, when they begin and when they have been handled */
-int pmr_faults_find(void);
+int pmr_faults_init(void);
 int pmr_faults_get(void);
 void pmr_faults_put(void);
 void pmr_faults_exit(void);

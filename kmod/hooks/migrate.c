@@ -114,13 +114,13 @@ static void forget_all(void)
 }
 
 /**
- * pmr_migrate_find() - find the tracepoint at load
+ * pmr_migrate_init() - find the tracepoint at load
  *
  * Return: 0, or -ENOENT on a kernel that lacks it.
  */
-int pmr_migrate_find(void)
+int pmr_migrate_init(void)
 {
-	return pmr_tracepoints_find(&migrate);
+	return pmr_tracepoints_init(&migrate);
 }
 
 /**
@@ -128,7 +128,8 @@ int pmr_migrate_find(void)
  *
  * The scheduler's hooks must be in place already, or arrivals would be missed.
  *
- * Return: 0 or an error of pmr_tracepoints_get().
+ * Return: 0, -ENOENT on a kernel that lacks the tracepoint, or an error of
+ * tracepoint_probe_register().
  */
 int pmr_migrate_get(void)
 {
@@ -139,7 +140,7 @@ int pmr_migrate_get(void)
 		forget_all();
 	/* Arrivals are looked for before anybody can be remembered. */
 	WRITE_ONCE(users, users + 1);
-	err = pmr_tracepoints_get(&migrate);
+	err = pmr_hook_get(&migrate.hook);
 	if (err)
 		WRITE_ONCE(users, users - 1);
 	mutex_unlock(&migrate_lock);
@@ -152,7 +153,7 @@ int pmr_migrate_get(void)
 void pmr_migrate_put(void)
 {
 	mutex_lock(&migrate_lock);
-	pmr_tracepoints_put(&migrate);
+	pmr_hook_put(&migrate.hook);
 	WRITE_ONCE(users, users - 1);
 	mutex_unlock(&migrate_lock);
 }
@@ -162,7 +163,7 @@ void pmr_migrate_put(void)
  */
 void pmr_migrate_exit(void)
 {
-	pmr_tracepoints_exit(&migrate);
+	pmr_hook_exit(&migrate.hook);
 }
 
 /**
@@ -170,5 +171,5 @@ void pmr_migrate_exit(void)
  */
 bool pmr_migrate_on(void)
 {
-	return READ_ONCE(users) || pmr_tracepoints_on(&migrate);
+	return READ_ONCE(users) || pmr_hook_placed(&migrate.hook);
 }

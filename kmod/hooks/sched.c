@@ -78,23 +78,23 @@ static struct pmr_tracepoint_set sched = {
 };
 
 /**
- * pmr_sched_find() - find the tracepoints at load
+ * pmr_sched_init() - find the tracepoints at load
  *
  * Return: 0, or -ENOENT on a kernel that lacks one.
  */
-int pmr_sched_find(void)
+int pmr_sched_init(void)
 {
-	return pmr_tracepoints_find(&sched);
+	return pmr_tracepoints_init(&sched);
 }
 
 /**
  * pmr_sched_get() - see what tasks do, for one more event
  *
- * Return: 0 or an error of pmr_tracepoints_get().
+ * Return: 0 or an error of tracepoint_probe_register().
  */
 int pmr_sched_get(void)
 {
-	return pmr_tracepoints_get(&sched);
+	return pmr_hook_get(&sched.hook);
 }
 
 /**
@@ -102,7 +102,7 @@ int pmr_sched_get(void)
  */
 void pmr_sched_put(void)
 {
-	pmr_tracepoints_put(&sched);
+	pmr_hook_put(&sched.hook);
 }
 
 /**
@@ -110,7 +110,7 @@ void pmr_sched_put(void)
  */
 void pmr_sched_exit(void)
 {
-	pmr_tracepoints_exit(&sched);
+	pmr_hook_exit(&sched.hook);
 }
 
 /**
@@ -118,5 +118,5 @@ void pmr_sched_exit(void)
  */
 bool pmr_sched_hooks_on(void)
 {
-	return pmr_tracepoints_on(&sched);
+	return pmr_hook_placed(&sched.hook);
 }
