@@ -276,7 +276,7 @@ void pmr_event_close(struct pmr_event *event)
 	pmr_context_call(context, remove, event);
 	pmr_inherit_orphan(event, &doomed);
 	mutex_unlock(&context->mutex);
-	pmr_inherit_free(&doomed);
+	pmr_inherit_free(event, &doomed);
 	pmr_output_detach(event);
 	pmr_event_put(event);
 }

@@ -112,8 +112,8 @@ struct pmr_plan {
  * @running: ns of these counting
  * @children: top: its inherited copies
  * @child: copy: in @children of @top
- * @children_lock: protects insertion into @children, and @orphaned, against
- *	forks on several CPUs. Who removes holds the context's mutex
+ * @children_lock: protects @children, and @orphaned, against forks on several
+ *	CPUs. Who removes holds the context's mutex as well
  * @orphaned: top: closed, no copies any more
  * @reaping: copy: its task has ended, the reaper will free it; under its
  *	context's lock

@@ -27,12 +27,13 @@
 #include "core/pool.h"
 #include "core/sideband.h"
 #include "pmu/period.h"
+#include "pmu/x86/rdpmc.h"
 
 static LLIST_HEAD(ended);
 static atomic64_t missed;
 
 /* The part that the PMU sees: as the original's, but nothing counted yet. */
-static void copy_hw(struct pmr_hw *hw, const struct pmr_hw *original)
+static void copy_hw(struct pmr_hw *hw, const struct pmr_hw *original, u64 period)
 {
 	*hw = *original;
 	hw->count = 0;
@@ -41,7 +42,7 @@ static void copy_hw(struct pmr_hw *hw, const struct pmr_hw *original)
 	hw->idx = -1;
 	hw->throttled = false;
 	if (hw->sampling)
-		pmr_period_set(hw, hw->period);
+		pmr_period_set(hw, period);
 	if (hw->pmu->software)
 		pmr_software_init_copy(hw);
 }
@@ -50,9 +51,11 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 {
 	struct pmr_event *top = event->top;
 
-	copy_hw(&copy->hw, &event->hw);
+	/* PERF_EVENT_IOC_PERIOD is for the event and those that come after it. */
+	copy->attr = top->attr;
+	copy_hw(&copy->hw, &event->hw,
+		copy->attr.freq ? event->hw.period : copy->attr.sample_period);
 	copy->plan = event->plan;
-	copy->attr = event->attr;
 	copy->top = top;
 	copy->cpu = event->cpu;
 	copy->pid_ns = top->pid_ns;	/* the top's reference outlives the copy */
@@ -88,12 +91,14 @@ static bool is_inherited(const struct pmr_event *event, u64 clone_flags)
  * struct fork - a fork in progress
  * @context: the child's context
  * @spares: events to make copies of
+ * @number: how many
  * @clone_flags: of the fork
  * @missed: copies that could not be made
  */
 struct fork {
 	struct pmr_context *context;
 	struct list_head spares;
+	unsigned int number;
 	u64 clone_flags;
 	unsigned int missed;
 };
@@ -101,13 +106,10 @@ struct fork {
 static struct pmr_event *copy_event(struct fork *fork, struct pmr_event *event,
 				    struct pmr_event *leader)
 {
-	struct pmr_event *copy = list_first_entry_or_null(&fork->spares, struct pmr_event, all);
+	struct pmr_event *copy = list_first_entry(&fork->spares, struct pmr_event, all);
 
-	if (!copy) {
-		fork->missed++;
-		return NULL;
-	}
 	list_del_init(&copy->all);
+	fork->number--;
 	fill_copy(copy, event, fork->context);
 	pmr_group_attach(copy, leader ?: copy);
 	if (!add_child(event->top, copy)) {
@@ -118,15 +120,19 @@ static struct pmr_event *copy_event(struct fork *fork, struct pmr_event *event,
 	return copy;
 }
 
+/* A group whole or not at all: nobody could read it together with half a copy. */
 static void copy_group(struct fork *fork, struct pmr_event *leader)
 {
 	struct pmr_event *copy, *sibling;
+	unsigned int members = 1 + leader->nr_siblings;
 
 	if (!is_inherited(leader, fork->clone_flags))
 		return;
-	copy = copy_event(fork, leader, NULL);
-	if (!copy)
+	if (fork->number < members) {
+		fork->missed += members;
 		return;
+	}
+	copy = copy_event(fork, leader, NULL);
 	pmr_for_each_sibling(sibling, leader)
 		copy_event(fork, sibling, copy);
 	copy->generation = leader->generation;
@@ -198,7 +204,7 @@ static void take_spares(struct fork *fork, unsigned int number)
 	struct pmr_event *event;
 
 	INIT_LIST_HEAD(&fork->spares);
-	while (number--) {
+	for (; fork->number < number; fork->number++) {
 		event = pmr_pool_get() ?: kzalloc(sizeof(*event), GFP_NOWAIT | __GFP_NOWARN |
 							  __GFP_ACCOUNT);
 		if (!event)
@@ -250,6 +256,8 @@ void pmr_task_fork(struct task_struct *child, u64 clone_flags)
 	local_irq_restore(flags);
 	if (number)
 		inherit(parent, child, clone_flags, number);
+	if (child->mm && child->mm != current->mm)
+		pmr_rdpmc_forked(child->mm);
 	pmr_sideband_fork(child);
 	pmr_inherit_reap();
 }
@@ -271,11 +279,15 @@ void pmr_inherit_end(struct pmr_event *event)
 static void fold(struct pmr_event *copy)
 {
 	struct pmr_event *top = copy->top;
+	unsigned long flags;
 
 	top->child_count += copy->hw.count - copy->hw.base;
 	top->child_enabled += copy->enabled;
 	top->child_running += copy->running;
+	/* Who reads is kept out by the mutex, who forks by the lock alone. */
+	raw_spin_lock_irqsave(&top->children_lock, flags);
 	list_del_rcu(&copy->child);
+	raw_spin_unlock_irqrestore(&top->children_lock, flags);
 }
 
 static void detach(struct pmr_context *context, void *arg)
@@ -369,10 +381,13 @@ void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed)
 }
 
 /**
- * pmr_inherit_free() - free copies that have been taken away
+ * pmr_inherit_free() - free the copies of an event that is being closed
+ * @event: event
  * @doomed: from pmr_inherit_orphan()
+ *
+ * Waits for the reaper: when close() returns, no copy holds the PMU any more.
  */
-void pmr_inherit_free(struct list_head *doomed)
+void pmr_inherit_free(struct pmr_event *event, struct list_head *doomed)
 {
 	struct pmr_event *copy, *next;
 
@@ -380,6 +395,10 @@ void pmr_inherit_free(struct list_head *doomed)
 		list_del_init(&copy->child);
 		pmr_event_put(copy);
 	}
+	if (!event->attr.inherit)
+		return;
+	pmr_inherit_reap();
+	flush_work(&reaper);
 }
 
 /**

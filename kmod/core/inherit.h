@@ -11,7 +11,7 @@
 void pmr_inherit_end(struct pmr_event *event);
 void pmr_inherit_reap(void);
 void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed);
-void pmr_inherit_free(struct list_head *doomed);
+void pmr_inherit_free(struct pmr_event *event, struct list_head *doomed);
 u64 pmr_inherit_missed(void);
 void pmr_inherit_exit(void);
 

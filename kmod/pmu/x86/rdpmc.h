@@ -8,6 +8,7 @@
 struct mm_struct;
 
 void pmr_rdpmc_grant(struct mm_struct *mm);
+void pmr_rdpmc_forked(struct mm_struct *mm);
 void pmr_rdpmc_revoke(struct mm_struct *mm);
 
 #endif /* PMR_RDPMC_H */
