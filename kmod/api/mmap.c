@@ -31,10 +31,11 @@ static struct pmr_ring *ring_of(struct pmr_event *event)
 	return rcu_dereference_protected(event->ring, lockdep_is_held(&event->mmap_mutex));
 }
 
-/* The process that is counted may read its counter. */
+/* The process that is counted may read its counter, if that is the whole count. */
 static bool may_read_counter(const struct pmr_event *event)
 {
-	return !event->hw.pmu->software && event->task && event->task->mm == current->mm;
+	return !event->hw.pmu->software && !event->attr.inherit && event->task &&
+	       event->task->mm == current->mm;
 }
 
 static void grant_rdpmc(struct pmr_event *event, struct mm_struct *mm)
@@ -246,11 +247,15 @@ int pmr_event_mmap(struct file *file, struct vm_area_struct *vma)
 	return err;
 }
 
-/* One CPU at a time may write a ring, and all in it must be of one clock and kind. */
+/*
+ * One CPU at a time may write a ring, and all in it must be of one clock and
+ * kind. Copies of an event of all CPUs would write from many at once: perf lets
+ * them.
+ */
 static bool may_share_ring(const struct pmr_event *event, const struct pmr_event *target)
 {
 	return event != target && event->cpu == target->cpu &&
-	       (event->cpu != -1 || event->task == target->task) &&
+	       (event->cpu != -1 || (event->task == target->task && !event->attr.inherit)) &&
 	       event->plan.clock == target->plan.clock &&
 	       event->attr.write_backward == target->attr.write_backward;
 }

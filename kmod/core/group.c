@@ -70,7 +70,8 @@ static bool wants_to_count(const struct pmr_event *event)
 /* In frequency mode the sample at the end stands for all since the last one. */
 static void begin_period(struct pmr_event *event, u64 period)
 {
-	if (unlikely(event->hw.throttled))
+	/* One that is out stays throttled until it starts: its ring is another CPU's. */
+	if (unlikely(event->hw.throttled) && event->context->on_cpu >= 0)
 		pmr_throttle_end(event);
 	if (unlikely(pmr_freq_steers(event)))
 		pmr_period_cut(&event->hw, period);
