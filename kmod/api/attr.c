@@ -21,8 +21,7 @@
 static int refuse_size(struct perf_event_attr __user *user)
 {
 	/* A client learns from it how much we know; no answer, no harm. */
-	if (put_user(sizeof(struct perf_event_attr), &user->size))
-		return -EFAULT;
+	put_user(sizeof(struct perf_event_attr), &user->size);
 	return -E2BIG;
 }
 
@@ -54,12 +53,15 @@ int pmr_attr_copy(struct perf_event_attr __user *user, struct perf_event_attr *a
 	return pmr_attr_check(attr);
 }
 
+/* Up to PERF_SAMPLE_BRANCH_PRIV_SAVE; what came later needs hardware for it. */
+#define BRANCH_TYPES GENMASK_ULL(PERF_SAMPLE_BRANCH_PRIV_SAVE_SHIFT, 0)
+
 static int check_branch_stack(struct perf_event_attr *attr)
 {
 	u64 mask = attr->branch_sample_type;
 	u64 privilege = 0;
 
-	if (mask & ~(u64)(PERF_SAMPLE_BRANCH_MAX - 1) || !(mask & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
+	if (mask & ~BRANCH_TYPES || !(mask & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
 		return -EINVAL;
 	if (!(mask & PERF_SAMPLE_BRANCH_PLM_ALL)) {
 		if (!attr->exclude_kernel)
@@ -179,23 +181,44 @@ int pmr_attr_check_rights(const struct perf_event_attr *attr)
 static bool refused_as_unknown(const struct perf_event_attr *attr)
 {
 	return attr->namespaces || attr->text_poke || attr->build_id || attr->cgroup ||
-	       attr->sample_type & (PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_CGROUP |
-				    PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE);
+	       attr->aux_output || attr->aux_sample_size ||
+	       attr->sample_type & (PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
+				    PERF_SAMPLE_CODE_PAGE_SIZE);
 }
 
 /* Bits that mean what they mean in perf, and are not built yet. */
 static bool not_built(const struct perf_event_attr *attr)
 {
-	return attr->sigtrap || attr->aux_output || attr->exclude_host ||
+	return attr->sigtrap || attr->exclude_host ||
 	       attr->sample_type & ~(u64)PMR_SAMPLE_TYPES;
 }
 
+/* Software events never sample in an NMI, where some clocks cannot be read. */
 static int check_clock(const struct perf_event_attr *attr)
 {
-	if (attr->use_clockid && attr->clockid != CLOCK_MONOTONIC &&
-	    attr->clockid != CLOCK_MONOTONIC_RAW)
+	if (!attr->use_clockid)
+		return 0;
+	switch (attr->clockid) {
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+		return 0;
+	case CLOCK_REALTIME:
+	case CLOCK_BOOTTIME:
+	case CLOCK_TAI:
+		return attr->type == PERF_TYPE_SOFTWARE ? 0 : -EINVAL;
+	default:
 		return -EINVAL;
-	return 0;
+	}
+}
+
+/*
+ * What would start, pause or resume an AUX area, which only newer kernels have in
+ * their headers; older ones call it reserved (perf_event.h, behind
+ * aux_sample_size).
+ */
+static bool wants_aux_action(const struct perf_event_attr *attr)
+{
+	return *(&attr->aux_sample_size + 1);
 }
 
 /**
@@ -206,20 +229,17 @@ static int check_clock(const struct perf_event_attr *attr)
  * of either, and perf(1) sets both by default.
  *
  * Return: 0; -EOVERFLOW for a deeper call chain than max_stack; -EOPNOTSUPP
- * for a precision that the PMU lacks, and for what is not built yet; -EINVAL
+ * for what is not built yet; -EINVAL
  * where that is perf's answer, see refused_as_unknown().
  */
 int pmr_attr_supported(const struct perf_event_attr *attr)
 {
-	/* Software events are as precise as can be. */
-	if (attr->precise_ip && attr->type != PERF_TYPE_SOFTWARE)
-		return -EOPNOTSUPP;
 	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN &&
 	    attr->sample_max_stack > READ_ONCE(pmr_knobs.max_stack))
 		return -EOVERFLOW;
 	if (refused_as_unknown(attr))
 		return -EINVAL;
-	if (not_built(attr))
+	if (not_built(attr) || wants_aux_action(attr))
 		return -EOPNOTSUPP;
 	return check_clock(attr);
 }

@@ -3,8 +3,12 @@
  * Owns the requests that an event answers (perf_event_open(2), ioctls). Task
  * context, may sleep; no locks of its own.
  */
+#include <linux/capability.h>
 #include <linux/compat.h>
+#include <linux/err.h>
 #include <linux/file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "api/api.h"
@@ -16,11 +20,9 @@ static int ioctl_period(struct pmr_event *event, u64 __user *user)
 {
 	u64 period;
 
-	if (!event->hw.sampling)
-		return -EINVAL;
 	if (copy_from_user(&period, user, sizeof(period)))
 		return -EFAULT;
-	if (!period)
+	if (!event->hw.sampling || !period)
 		return -EINVAL;
 	if (event->attr.freq ? period > pmr_throttle_rate() : period >> 63)
 		return -EINVAL;
@@ -61,6 +63,37 @@ static int ioctl_id(const struct pmr_event *event, u64 __user *user)
 	return copy_to_user(user, &event->id, sizeof(event->id)) ? -EFAULT : 0;
 }
 
+/* Filters and programs are for kinds of events that pmuring does not have. */
+static int ioctl_filter(const char __user *user)
+{
+	char *filter = strndup_user(user, PAGE_SIZE);
+
+	if (IS_ERR(filter))
+		return PTR_ERR(filter);
+	kfree(filter);
+	return -EINVAL;
+}
+
+static int ioctl_bpf(int fd)
+{
+	struct file *file = fget(fd);
+
+	if (!file)
+		return -EBADF;
+	fput(file);
+	return -EINVAL;
+}
+
+static int ioctl_modify(const struct pmr_event *event, struct perf_event_attr __user *user)
+{
+	struct perf_event_attr attr;
+	int err = pmr_attr_copy(user, &attr);
+
+	if (err)
+		return err;
+	return attr.type == event->attr.type ? -EOPNOTSUPP : -EINVAL;
+}
+
 /**
  * pmr_event_file_ioctl() - a request
  * @file: event file
@@ -68,7 +101,7 @@ static int ioctl_id(const struct pmr_event *event, u64 __user *user)
  * @arg: its argument
  *
  * SET_FILTER, SET_BPF and QUERY_BPF are for kinds of events that pmuring does
- * not have, and get the answer that perf gives for others.
+ * not have; they get the answer that perf gives for others.
  *
  * Return: 0 or an errno of perf_event_open(2); -ENOTTY for no request of ours.
  */
@@ -98,11 +131,13 @@ long pmr_event_file_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 		return ioctl_pause(event, arg);
 	case PERF_EVENT_IOC_SET_FILTER:
+		return ioctl_filter((const char __user *)arg);
 	case PERF_EVENT_IOC_SET_BPF:
-		return -EINVAL;
+		return ioctl_bpf(arg);
 	case PERF_EVENT_IOC_QUERY_BPF:
+		return perfmon_capable() ? -EINVAL : -EPERM;
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
-		return -EOPNOTSUPP;
+		return ioctl_modify(event, (struct perf_event_attr __user *)arg);
 	default:
 		return -ENOTTY;
 	}

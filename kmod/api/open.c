@@ -4,6 +4,7 @@
  * which error wins is part of the ABI (see attr.c). Task context, may sleep;
  * holds the target's exec_update_lock while its rights are looked at.
  */
+#include <linux/cgroup.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/fcntl.h>
@@ -248,6 +249,20 @@ static int open_for(struct opening *opening, const struct pmuring_open *open, in
 	return err;
 }
 
+/* Not built; pid is a descriptor of a cgroup's directory. */
+static int refuse_cgroup(const struct pmuring_open *open)
+{
+	struct cgroup *cgroup;
+
+	if (open->pid == -1 || open->cpu == -1)
+		return -EINVAL;
+	cgroup = cgroup_get_from_fd(open->pid);
+	if (IS_ERR(cgroup))
+		return PTR_ERR(cgroup);
+	cgroup_put(cgroup);
+	return -EOPNOTSUPP;
+}
+
 /**
  * pmr_open() - PMURING_IOC_OPEN
  * @open: its argument
@@ -256,7 +271,6 @@ static int open_for(struct opening *opening, const struct pmuring_open *open, in
  */
 int pmr_open(const struct pmuring_open *open)
 {
-	bool cgroup = open->flags & PERF_FLAG_PID_CGROUP;
 	struct opening opening = {};
 	int err, fd;
 
@@ -268,8 +282,8 @@ int pmr_open(const struct pmuring_open *open)
 	err = pmr_attr_check_rights(&opening.attr);
 	if (err)
 		return err;
-	if (cgroup)
-		return open->pid == -1 || open->cpu == -1 ? -EINVAL : -EOPNOTSUPP;
+	if (open->flags & PERF_FLAG_PID_CGROUP)
+		return refuse_cgroup(open);
 
 	fd = get_unused_fd_flags(O_RDWR | (open->flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0));
 	if (fd < 0)

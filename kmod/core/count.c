@@ -241,7 +241,7 @@ static bool too_big(const struct pmr_event *event, unsigned int members)
  */
 int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event)
 {
-	unsigned int members = leader->nr_siblings + 2;
+	unsigned int members = leader->nr_siblings + 1;	/* as perf, which leaves the new one out */
 	struct pmr_event *sibling;
 
 	if (leader == event)

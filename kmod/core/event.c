@@ -46,6 +46,8 @@ static void on_work(struct irq_work *work)
 
 	if (test_bit(PMR_PENDING_DISABLE, &event->pending))
 		disable_here(event);
+	if (test_and_clear_bit(PMR_PENDING_POLL, &event->pending))
+		wake_up_all(&event->waitq);
 	if (test_and_clear_bit(PMR_PENDING_WAKE, &event->pending) || hup) {
 		pmr_output_wake(event);
 		if (event->fasync)

@@ -393,8 +393,9 @@ int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
 	hws[number++] = &event->hw;
 	if (leader != event && !leader->hw.pmu->software)
 		hws[number++] = &leader->hw;
+	/* As in perf, members that are off may be more than fit at once. */
 	pmr_for_each_sibling(member, leader)
-		if (!member->hw.pmu->software)
+		if (!member->hw.pmu->software && member->state > PMR_STATE_OFF)
 			hws[number++] = &member->hw;
 	fits = pmr_pmu->fits(hws, number);
 	kfree(hws);

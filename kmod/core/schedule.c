@@ -179,10 +179,27 @@ static void step(struct pmr_context *context, step_fn fn)
 	raw_spin_unlock(&context->lock);
 }
 
+/* A pinned event counts all the time: that it takes to make room is none of it. */
+static void forget_wait(struct pmr_event *leader, u64 now)
+{
+	struct pmr_event *sibling;
+
+	if (leader->state != PMR_STATE_INACTIVE)
+		return;
+	leader->since = now;
+	pmr_for_each_sibling(sibling, leader)
+		sibling->since = now;
+}
+
 static void retry_pinned(struct pmr_context *context, u64 now)
 {
-	if (context->pinned_waiting)
-		start_pinned(context, now);
+	struct pmr_event *leader;
+
+	if (!context->pinned_waiting)
+		return;
+	list_for_each_entry(leader, &context->pinned, entry)
+		forget_wait(leader, now);
+	start_pinned(context, now);
 }
 
 /* The pinned groups of one context come before all flexible ones. */

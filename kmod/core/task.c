@@ -223,7 +223,7 @@ static void end_event(struct pmr_event *event, u64 now)
 		pmr_inherit_end(event);
 		return;
 	}
-	set_bit(PMR_PENDING_WAKE, &event->pending);
+	set_bit(PMR_PENDING_POLL, &event->pending);
 	irq_work_queue(&event->work);
 }
 
@@ -344,7 +344,7 @@ void pmr_contexts_cpu_offline(void)
 	raw_spin_lock(&context->lock);
 	pmr_schedule_out(context);
 	list_for_each_entry(event, &context->events, all) {
-		set_bit(PMR_PENDING_WAKE, &event->pending);
+		set_bit(PMR_PENDING_POLL, &event->pending);
 		irq_work_queue(&event->work);
 	}
 	raw_spin_unlock(&context->lock);

@@ -34,8 +34,7 @@ static struct conversion {
  */
 void pmr_user_page_init(void)
 {
-	if (!tsc_khz || check_tsc_unstable() || !boot_cpu_has(X86_FEATURE_CONSTANT_TSC) ||
-	    !boot_cpu_has(X86_FEATURE_NONSTOP_TSC))
+	if (!tsc_khz || check_tsc_unstable())
 		return;
 	clocks_calc_mult_shift(&conversion.mult, &conversion.shift, tsc_khz, NSEC_PER_MSEC, 0);
 	/* A shift of 32 is too much for readers that compute in 32 bits. */
@@ -90,6 +89,7 @@ void pmr_event_update_user_page(struct pmr_event *event)
 	if (likely(!page))
 		return;
 	pmr_user_page_begin(page);
+	page->pmc_width = pmr_pmu ? pmr_pmu->gp_width : 0;
 	if (event->hw.user_page && event->state == PMR_STATE_ACTIVE) {
 		pmr_publish_counter(&event->hw);
 	} else {

@@ -14,11 +14,25 @@
 
 #include "sample/record.h"
 
+/* The last three cannot be read in an NMI; pmr_attr_supported() sees to it. */
 static u64 (*clock_of(const struct perf_event_attr *attr))(void)
 {
 	if (!attr->use_clockid)
 		return NULL;
-	return attr->clockid == CLOCK_MONOTONIC ? ktime_get_mono_fast_ns : ktime_get_raw_fast_ns;
+	switch (attr->clockid) {
+	case CLOCK_MONOTONIC:
+		return ktime_get_mono_fast_ns;
+	case CLOCK_MONOTONIC_RAW:
+		return ktime_get_raw_fast_ns;
+	case CLOCK_REALTIME:
+		return ktime_get_real_ns;
+	case CLOCK_BOOTTIME:
+		return ktime_get_boottime_ns;
+	case CLOCK_TAI:
+		return ktime_get_clocktai_ns;
+	default:
+		return NULL;
+	}
 }
 
 /* Fields that appear in the sample_id trailer as well. */

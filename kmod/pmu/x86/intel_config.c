@@ -10,6 +10,7 @@
 #include <linux/capability.h>
 #include <linux/kernel.h>
 #include <uapi/pmuring.h>
+#include <asm/perf_regs.h>
 
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
@@ -156,10 +157,10 @@ static int generic_config(const struct perf_event_attr *attr, u64 *config)
 	u64 pmu_type = attr->config >> PERF_PMU_TYPE_SHIFT;
 	u64 event = attr->config & PERF_HW_EVENT_MASK;
 
-	if (pmu_type && pmu_type != PERF_TYPE_RAW)
-		return -ENOENT;
 	if (event >= PERF_COUNT_HW_MAX)
 		return -EINVAL;
+	if (pmu_type && pmu_type != PERF_TYPE_RAW)
+		return -ENOENT;
 	if (!(pmr_intel.pmu.hardware_events & BIT_ULL(event)))
 		return -ENOENT;
 	*config = event == PERF_COUNT_HW_REF_CPU_CYCLES ? EVENT_REF_CYCLES :
@@ -199,7 +200,8 @@ static u64 allowed_counters(u64 config)
  * @attr: attr
  *
  * Return: 0, -ENOENT for an event that this PMU does not have, -EINVAL
- * for a config that no PMU of this kind has, -EACCES for one that needs
+ * for a config that no PMU of this kind has, -EOPNOTSUPP for a precision or a
+ * branch stack, which it has not either, -EACCES for one that needs
  * CAP_PERFMON.
  */
 int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
@@ -207,6 +209,11 @@ int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
 	u64 config;
 	int err;
 
+	/* No PEBS, no LBR, no XMM registers; asked before the config, as in perf. */
+	if (attr->precise_ip || attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		return -EOPNOTSUPP;
+	if ((attr->sample_regs_user | attr->sample_regs_intr) & PERF_REG_EXTENDED_MASK)
+		return -EINVAL;
 	if (attr->type == PERF_TYPE_RAW)
 		err = raw_config(attr, &config);
 	else if (attr->type == PERF_TYPE_HARDWARE)
