@@ -185,6 +185,48 @@ static void periods_add_up_to_the_count(struct kunit *test)
 	}
 }
 
+/* A new length begins with the next period; the sample tells the old one. */
+static void next_period_comes_after_this_one(struct kunit *test)
+{
+	struct pmr_hw hw = { .sampling = true };
+
+	pmr_period_set(&hw, 1000);
+	hw.next_period = 300;
+	hw.period_left = -10;
+	KUNIT_EXPECT_TRUE(test, pmr_period_renew(&hw));
+	KUNIT_EXPECT_EQ(test, hw.last_period, 1000ULL);
+	KUNIT_EXPECT_EQ(test, hw.period, 300ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 290LL);
+	KUNIT_EXPECT_EQ(test, hw.next_period, 0ULL);
+
+	/* More have gone by already: those are of the new length. */
+	pmr_period_set(&hw, 1000);
+	hw.next_period = 300;
+	hw.period_left = -610;
+	KUNIT_EXPECT_TRUE(test, pmr_period_renew(&hw));
+	KUNIT_EXPECT_EQ(test, hw.last_period, 1600ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 290LL);
+
+	hw.next_period = 50;
+	pmr_period_set(&hw, 200);
+	KUNIT_EXPECT_EQ(test, hw.next_period, 0ULL);
+}
+
+static void cut_forgets_nothing(struct kunit *test)
+{
+	struct pmr_hw hw = { .sampling = true };
+
+	pmr_period_set(&hw, 1000000);
+	hw.period_left = 999000;
+	pmr_period_cut(&hw, 70);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 70LL);
+	hw.period_left -= 75;
+	KUNIT_EXPECT_TRUE(test, pmr_period_renew(&hw));
+	KUNIT_EXPECT_EQ(test, hw.last_period, 1070ULL);
+	KUNIT_EXPECT_EQ(test, hw.period, 70ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 65LL);
+}
+
 static struct kunit_case period_cases[] = {
 	KUNIT_CASE(delta_is_modulo_the_width),
 	KUNIT_CASE(delta_ignores_bits_above_the_width),
@@ -195,6 +237,8 @@ static struct kunit_case period_cases[] = {
 	KUNIT_CASE(renew_counts_the_periods_gone_by),
 	KUNIT_CASE(renew_waits_for_the_end),
 	KUNIT_CASE(set_begins_anew),
+	KUNIT_CASE(next_period_comes_after_this_one),
+	KUNIT_CASE(cut_forgets_nothing),
 	KUNIT_CASE(a_long_period_takes_rounds),
 	KUNIT_CASE(periods_add_up_to_the_count),
 	{}
