@@ -9,13 +9,13 @@
  * context but NMI.
  */
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
 #include <linux/smp.h>
 
 #include "core/context.h"
 
 DEFINE_PER_CPU(struct pmr_context, pmr_cpu_context);
 DEFINE_PER_CPU(struct pmr_context *, pmr_task_context);
+DEFINE_PER_CPU(u64, pmr_clock_held);
 
 /**
  * pmr_context_init() - make an empty context that is out
@@ -40,7 +40,7 @@ u64 pmr_context_time(const struct pmr_context *context)
 {
 	if (context->on_cpu < 0)
 		return context->time;
-	return context->time + (local_clock() - context->since);
+	return context->time + (pmr_clock() - context->since);
 }
 
 /**
@@ -64,6 +64,7 @@ static void try_call(void *info)
 	struct pmr_context *context = call->context;
 	bool here;
 
+	pmr_clock_hold();
 	raw_spin_lock(&context->lock);
 	here = context->on_cpu == smp_processor_id();
 	if (here || context->on_cpu < 0) {
@@ -73,6 +74,7 @@ static void try_call(void *info)
 	raw_spin_unlock(&context->lock);
 	if (call->done && here)
 		pmr_schedule_fill();
+	pmr_clock_release();
 }
 
 /**

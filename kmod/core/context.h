@@ -12,6 +12,7 @@
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 
@@ -37,6 +38,8 @@ struct pmr_task_slot;
  * @since: clock when @time was last brought up to date, while in
  * @turn: number of the turn of the flexible groups
  * @turned: its time when that turn began
+ * @usual_wait: what flexible groups that compete here have waited for counters
+ *	on average, see core/wait.c
  * @family: not 0: contexts of the same number hold copies of the same events in
  *	the same state, so that it does not matter which of them is in
  * @offspring: not 0: the family of the contexts of forked tasks
@@ -62,6 +65,7 @@ struct pmr_context {
 	u64 since;
 	u64 turned;
 	u32 turn;
+	u64 usual_wait;
 
 	u64 family;
 	u64 offspring;
@@ -76,6 +80,10 @@ struct pmr_context {
 DECLARE_PER_CPU(struct pmr_context, pmr_cpu_context);
 /* The task context that is in on this CPU; written by this CPU, IRQs off. */
 DECLARE_PER_CPU(struct pmr_context *, pmr_task_context);
+/* Where the clock of this CPU's contexts is held, or 0; likewise. */
+DECLARE_PER_CPU(u64, pmr_clock_held);
+/* A counter may have become free here, or somebody has begun to wait; likewise. */
+DECLARE_PER_CPU(bool, pmr_schedule_due);
 
 /* core/context.c: a context and what is done to it where it is */
 typedef void (*pmr_context_fn)(struct pmr_context *context, void *arg);
@@ -92,10 +100,13 @@ bool pmr_group_start(struct pmr_event *leader, u64 now);
 void pmr_group_stop(struct pmr_event *leader, u64 now);
 void pmr_event_stop(struct pmr_event *event, u64 now);
 void pmr_event_restart(struct pmr_event *event, u64 period);
-void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader);
-void pmr_group_detach(struct pmr_event *event);
 void pmr_group_update_times(struct pmr_event *leader, u64 now);
 void pmr_event_start(struct pmr_event *event, u64 now);
+bool pmr_group_needs_counters(const struct pmr_event *leader);
+
+/* core/members.c: who belongs to a group */
+void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader);
+void pmr_group_detach(struct pmr_event *event);
 int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event);
 int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event);
 
@@ -128,6 +139,40 @@ void pmr_contexts_cpu_offline(void);
 
 /* core/inherit.c: copies of events in forked tasks */
 void pmr_task_fork(struct task_struct *child, u64 clone_flags);
+
+/**
+ * pmr_context_is_here() - is a context in on this CPU?
+ * @context: context, or NULL
+ */
+static inline bool pmr_context_is_here(const struct pmr_context *context)
+{
+	return context && context->on_cpu == smp_processor_id();
+}
+
+/**
+ * pmr_clock_hold() - what follows happens in one moment
+ *
+ * Interrupts off, until pmr_clock_release(). An event that is enabled, and gets
+ * a counter when others have made room, has not waited; nor has one that counts in
+ * one turn and the next.
+ */
+static inline void pmr_clock_hold(void)
+{
+	__this_cpu_write(pmr_clock_held, local_clock());
+}
+
+static inline void pmr_clock_release(void)
+{
+	__this_cpu_write(pmr_clock_held, 0);
+}
+
+/**
+ * pmr_clock() - the clock of this CPU's contexts
+ */
+static inline u64 pmr_clock(void)
+{
+	return this_cpu_read(pmr_clock_held) ?: local_clock();
+}
 
 /**
  * pmr_event_counts_here() - is an event enabled, and for this CPU?

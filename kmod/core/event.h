@@ -105,6 +105,8 @@ struct pmr_plan {
  * @generation: leader: grows when the group changes; a copy has its
  *	original's of the moment of fork
  * @turn: leader: the turn in which it last began to count
+ * @wait_offset: leader: makes @enabled - @running its wait for counters, see
+ *	core/wait.c
  * @entry: leader: in one of the context's lists of groups
  * @all: in the context's list of all events
  * @since: the context's time when @enabled and @running were last brought
@@ -164,6 +166,7 @@ struct pmr_event {
 	u32 nr_siblings;
 	u32 generation;
 	u32 turn;
+	u64 wait_offset;
 	struct list_head entry;
 	struct list_head all;
 	u64 since;

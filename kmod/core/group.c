@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the state and the times of events, and groups: who belongs to one, and
- * how it gets on counters, all members or none.
+ * Owns the state and the times of events, and how a group gets on counters, all
+ * members or none. Who belongs to one: members.c.
  *
  * Called where pmr_context_call() puts a function, by the scheduling of
  * contexts (schedule.c), and from the tick: on the CPU that the context is in
  * on (or on any, while it is out), interrupts off, the context's lock held.
- * pmr_group_fits(): task context, may sleep, the context's mutex held.
  */
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
-#include <linux/slab.h>
 
 #include "core/context.h"
 #include "core/tick.h"
@@ -157,14 +155,20 @@ static bool start_many(struct pmr_event *leader, u64 now)
 	return true;
 }
 
-static bool has_hardware(const struct pmr_event *leader)
+/**
+ * pmr_group_needs_counters() - does a group need the PMU to count?
+ * @leader: its leader
+ *
+ * Others compete with nobody.
+ */
+bool pmr_group_needs_counters(const struct pmr_event *leader)
 {
 	const struct pmr_event *event;
 
 	if (!leader->hw.pmu->software)
 		return true;
 	pmr_for_each_sibling(event, leader)
-		if (!event->hw.pmu->software)
+		if (!event->hw.pmu->software && event->state >= PMR_STATE_INACTIVE)
 			return true;
 	return false;
 }
@@ -176,7 +180,15 @@ static bool may_share(const struct pmr_event *leader)
 
 	if (likely(!here->exclusive && !leader->attr.exclusive))
 		return true;
-	return !has_hardware(leader) || (!here->exclusive && !here->hardware);
+	if (here->exclusive == leader || !pmr_group_needs_counters(leader))
+		return true;
+	return !here->exclusive && !here->hardware;
+}
+
+static void now_counts(struct pmr_event *leader)
+{
+	if (unlikely(leader->attr.exclusive) && pmr_group_needs_counters(leader))
+		__this_cpu_write(counting.exclusive, leader);
 }
 
 /**
@@ -202,8 +214,7 @@ bool pmr_group_start(struct pmr_event *leader, u64 now)
 	if (!(leader->nr_siblings ? start_many(leader, now) : start_one(leader, now)))
 		return false;
 	leader->turn = leader->context->turn;
-	if (unlikely(leader->attr.exclusive) && has_hardware(leader))
-		__this_cpu_write(counting.exclusive, leader);
+	now_counts(leader);
 	return true;
 }
 
@@ -214,8 +225,10 @@ static bool join(struct pmr_event *event, u64 now)
 
 	if (leader->state != PMR_STATE_ACTIVE || !wants_to_count(event))
 		return true;
-	if (start_one(event, now))
+	if (may_share(leader) && start_one(event, now)) {
+		now_counts(leader);
 		return true;
+	}
 	pmr_group_stop(leader, now);
 	return false;
 }
@@ -238,6 +251,7 @@ void pmr_event_start(struct pmr_event *event, u64 now)
 						       join(event, now);
 	if (started)
 		return;
+	__this_cpu_write(pmr_schedule_due, true);
 	if (event->leader->attr.pinned)
 		context->pinned_waiting = true;
 	else
@@ -251,6 +265,8 @@ void pmr_event_start(struct pmr_event *event, u64 now)
  */
 void pmr_event_stop(struct pmr_event *event, u64 now)
 {
+	/* A counter is free, or its group needs one less. */
+	__this_cpu_write(pmr_schedule_due, true);
 	if (event->state != PMR_STATE_ACTIVE)
 		return;
 	pmr_event_update_times(event, now);
@@ -309,115 +325,4 @@ void pmr_event_restart(struct pmr_event *event, u64 period)
 	begin_period(event, period);
 	if (active)
 		hw->pmu->add(&hw, 1);
-}
-
-/**
- * pmr_group_attach() - put an event into its context, as a leader or a sibling
- * @event: event in no context list
- * @leader: leader in the same context, or the event itself
- */
-void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
-{
-	struct pmr_context *context = event->context;
-
-	event->leader = leader;
-	pmr_context_is_unique(context);
-	context->number++;
-	list_add_tail(&event->all, &context->events);
-	if (event == leader) {
-		list_add_tail(&event->entry, event->attr.pinned ? &context->pinned :
-								  &context->flexible);
-		return;
-	}
-	list_add_tail(&event->siblings, &leader->siblings);
-	leader->nr_siblings++;
-	leader->generation++;
-}
-
-static void become_leader(struct pmr_event *event)
-{
-	event->leader = event;
-	INIT_LIST_HEAD(&event->siblings);
-	list_add_tail(&event->entry, &event->context->flexible);
-	if (event->state == PMR_STATE_INACTIVE)
-		event->context->waiting++;
-}
-
-/**
- * pmr_group_detach() - take an event out of its context
- * @event: event that does not count, its times up to date
- *
- * The siblings of a leader go on as single events.
- */
-void pmr_group_detach(struct pmr_event *event)
-{
-	struct pmr_event *leader = event->leader, *sibling, *next;
-
-	pmr_context_is_unique(event->context);
-	event->context->number--;
-	list_del_init(&event->all);
-	if (event != leader) {
-		list_del_init(&event->siblings);
-		event->leader = event;
-		leader->nr_siblings--;
-		leader->generation++;
-		return;
-	}
-	list_del_init(&event->entry);
-	list_for_each_entry_safe(sibling, next, &event->siblings, siblings)
-		become_leader(sibling);
-	INIT_LIST_HEAD(&event->siblings);
-	event->nr_siblings = 0;
-	event->generation++;
-}
-
-/**
- * pmr_group_fits() - could a group ever count together?
- * @leader: its leader
- * @event: its leader, or one that is to become a sibling
- *
- * Return: 0, -EINVAL if the PMU has not the counters for it, -ENOMEM.
- */
-int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
-{
-	unsigned int number = 0;
-	struct pmr_event *member;
-	struct pmr_hw **hws;
-	bool fits;
-
-	if (event->hw.pmu->software)
-		return 0;
-	hws = kmalloc_array(leader->nr_siblings + 2, sizeof(*hws), GFP_KERNEL);
-	if (!hws)
-		return -ENOMEM;
-	hws[number++] = &event->hw;
-	if (leader != event && !leader->hw.pmu->software)
-		hws[number++] = &leader->hw;
-	/* As in perf, members that are off may be more than fit at once. */
-	pmr_for_each_sibling(member, leader)
-		if (!member->hw.pmu->software && member->state > PMR_STATE_OFF)
-			hws[number++] = &member->hw;
-	fits = pmr_pmu->fits(hws, number);
-	kfree(hws);
-	return fits ? 0 : -EINVAL;
-}
-
-/**
- * pmr_group_may_grow() - could a group ever count together with one more?
- * @leader: its leader, held by the caller
- * @event: event in no context
- *
- * Task context, may sleep; takes the mutex of the group's context.
- *
- * Return: as pmr_group_fits(), which is asked again when the event is
- * installed: another may come first.
- */
-int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event)
-{
-	int err;
-
-	mutex_lock(&leader->context->mutex);
-	err = pmr_group_fits(leader, event);
-	mutex_unlock(&leader->context->mutex);
-	return err;
 }

@@ -3,9 +3,12 @@
  * Owns the question which groups count on a CPU: their order, who makes room for
  * whom, and how those take turns that do not fit together.
  *
- * Four steps, as in perf: the CPU's pinned groups, the task's pinned ones, the
- * CPU's flexible ones, the task's flexible ones. A group that does not fit keeps
- * nobody behind it from counting.
+ * As in perf, the CPU's pinned groups come before the task's pinned ones, and
+ * these before all flexible ones. A group that does not fit keeps nobody behind it
+ * from counting.
+ *
+ * Flexible groups take turns, those of the CPU and of the task together, in the
+ * order of their waits, see wait.c.
  *
  * pmr_schedule_in() and _out(): on the CPU concerned, interrupts off, the
  * context locked. pmr_schedule_fill(): likewise, no context locked. The timer: hard
@@ -16,10 +19,10 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
-#include <linux/sched/clock.h>
 
 #include "compat.h"
 #include "core/context.h"
+#include "core/wait.h"
 
 /* A turn: as long as perf's default, one tick. */
 #define TURN_NS	TICK_NSEC
@@ -35,6 +38,8 @@ struct turns {
 };
 
 static DEFINE_PER_CPU(struct turns, turns);
+
+DEFINE_PER_CPU(bool, pmr_schedule_due);
 
 /* Also from sched_switch: the runqueue's lock is outside of a timer base's. */
 static void arm_timer(void)
@@ -70,26 +75,12 @@ static void start_flexible(struct pmr_context *context, u64 now)
 		arm_timer();
 }
 
-/* Who has counted in this turn goes behind who has not. */
-static void next_turn(struct pmr_context *context, u64 now)
-{
-	struct pmr_event *leader, *next;
-	LIST_HEAD(had);
-
-	list_for_each_entry_safe(leader, next, &context->flexible, entry)
-		if (leader->turn == context->turn)
-			list_move_tail(&leader->entry, &had);
-	list_splice_tail(&had, &context->flexible);
-	context->turn++;
-	context->turned = now;
-}
-
 static void stop_flexible(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *leader;
 
 	list_for_each_entry(leader, &context->flexible, entry) {
-		if (leader->state != PMR_STATE_ACTIVE)
+		if (leader->state != PMR_STATE_ACTIVE || !pmr_group_needs_counters(leader))
 			continue;
 		pmr_group_stop(leader, now);
 		context->waiting++;
@@ -135,16 +126,22 @@ void pmr_schedule_in(struct pmr_context *context)
 	const struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
 	u64 now = context->time;
 
+	if (unlikely(cpu_context->waiting))
+		pmr_wait_update(NULL);
 	context->on_cpu = smp_processor_id();
-	context->since = local_clock();
-	if (unlikely(context->waiting && now - context->turned >= TURN_NS))
-		next_turn(context, now);
+	context->since = pmr_clock();
+	if (unlikely(context->waiting && now - context->turned >= TURN_NS)) {
+		pmr_wait_update(context->task ? context : NULL);
+		pmr_wait_sort(context, now);
+	}
 	if (unlikely(!list_empty(&context->pinned)) && !start_pinned(context, now))
 		context->waiting = 1;	/* the pinned ones come first */
 	else if (unlikely(context != cpu_context && cpu_context->waiting))
-		context->waiting = 1;	/* the CPU's come first */
+		context->waiting = 1;	/* the CPU's may have waited longer */
 	else
 		start_flexible(context, now);
+	if (unlikely(context->waiting))
+		__this_cpu_write(pmr_schedule_due, true);
 }
 
 /**
@@ -156,6 +153,8 @@ void pmr_schedule_out(struct pmr_context *context)
 	u64 now = pmr_context_time(context);
 	struct pmr_event *leader;
 
+	if (unlikely(context->task && (context->waiting || this_cpu_read(pmr_cpu_context.waiting))))
+		pmr_wait_update(context);
 	list_for_each_entry(leader, &context->flexible, entry)
 		if (leader->state == PMR_STATE_ACTIVE)
 			pmr_group_stop(leader, now);
@@ -179,27 +178,10 @@ static void step(struct pmr_context *context, step_fn fn)
 	raw_spin_unlock(&context->lock);
 }
 
-/* A pinned event counts all the time: that it takes to make room is none of it. */
-static void forget_wait(struct pmr_event *leader, u64 now)
-{
-	struct pmr_event *sibling;
-
-	if (leader->state != PMR_STATE_INACTIVE)
-		return;
-	leader->since = now;
-	pmr_for_each_sibling(sibling, leader)
-		sibling->since = now;
-}
-
 static void retry_pinned(struct pmr_context *context, u64 now)
 {
-	struct pmr_event *leader;
-
-	if (!context->pinned_waiting)
-		return;
-	list_for_each_entry(leader, &context->pinned, entry)
-		forget_wait(leader, now);
-	start_pinned(context, now);
+	if (context->pinned_waiting)
+		start_pinned(context, now);
 }
 
 /* The pinned groups of one context come before all flexible ones. */
@@ -220,6 +202,27 @@ static void make_room_for(struct pmr_context *pinned, struct pmr_context *cpu_co
 		step(pinned, fail_pinned);
 }
 
+static bool waits_here(const struct pmr_context *context)
+{
+	return pmr_context_is_here(context) && context->waiting;
+}
+
+static void start_waiting(struct pmr_context *cpu_context, struct pmr_context *task_context)
+{
+	if (!waits_here(cpu_context) && !waits_here(task_context))
+		return;
+	pmr_wait_start(cpu_context, task_context);
+	if (waits_here(cpu_context) || waits_here(task_context))
+		arm_timer();
+}
+
+static void sort_queues(struct pmr_context *cpu_context, struct pmr_context *task_context)
+{
+	pmr_wait_update(task_context);
+	step(cpu_context, pmr_wait_sort);
+	step(task_context, pmr_wait_sort);
+}
+
 /**
  * pmr_schedule_fill() - give counters that are free, or have to be made free,
  * to who waits for them
@@ -229,34 +232,29 @@ void pmr_schedule_fill(void)
 	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
 	struct pmr_context *task_context = this_cpu_read(pmr_task_context);
 
+	if (!__this_cpu_read(pmr_schedule_due))
+		return;
 	if (unlikely(cpu_context->pinned_waiting))
 		make_room_for(cpu_context, cpu_context, task_context);
 	if (unlikely(task_context && task_context->pinned_waiting))
 		make_room_for(task_context, cpu_context, task_context);
-	if (cpu_context->waiting)
-		step(cpu_context, start_flexible);
-	if (task_context && task_context->waiting)
-		step(task_context, start_flexible);
+	/* The CPU's count on while tasks change, but share with one that waits. */
+	if (waits_here(task_context) && !list_empty(&cpu_context->flexible)) {
+		sort_queues(cpu_context, task_context);
+		step(cpu_context, stop_flexible);
+	}
+	start_waiting(cpu_context, task_context);
+	__this_cpu_write(pmr_schedule_due, false);
 }
 
 static void take_turns(struct pmr_context *cpu_context, struct pmr_context *task_context)
 {
-	bool cpu_waits = cpu_context->waiting;
-	bool task_waits = task_context && task_context->waiting;
-
+	pmr_clock_hold();
 	step(task_context, stop_flexible);
-	if (cpu_waits) {
-		step(cpu_context, stop_flexible);
-		step(cpu_context, next_turn);
-	}
-	if (task_waits)
-		step(task_context, next_turn);
-	pmr_schedule_fill();
-}
-
-static bool waits_here(const struct pmr_context *context)
-{
-	return context && context->waiting && context->on_cpu == smp_processor_id();
+	step(cpu_context, stop_flexible);
+	sort_queues(cpu_context, task_context);
+	start_waiting(cpu_context, task_context);
+	pmr_clock_release();
 }
 
 static enum hrtimer_restart end_turn(struct hrtimer *timer)

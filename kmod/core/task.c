@@ -52,6 +52,7 @@ static void come_in(struct pmr_context *context)
 
 	if (this_cpu_read(pmr_cpu_context.on_cpu) < 0)
 		return;
+	pmr_clock_hold();
 	raw_spin_lock(&context->lock);
 	if (!context->exited && context->on_cpu < 0) {
 		this_cpu_write(pmr_task_context, context);
@@ -61,6 +62,7 @@ static void come_in(struct pmr_context *context)
 	raw_spin_unlock(&context->lock);
 	if (unlikely(more))
 		pmr_schedule_fill();
+	pmr_clock_release();
 }
 
 static void come_in_if_current(void *info)
@@ -255,10 +257,12 @@ void pmr_task_exec(struct task_struct *task)
 	local_irq_save(flags);
 	context = this_cpu_read(pmr_task_context);
 	if (context) {
+		pmr_clock_hold();
 		raw_spin_lock(&context->lock);
 		do_exec(context);
 		raw_spin_unlock(&context->lock);
 		pmr_schedule_fill();
+		pmr_clock_release();
 	}
 	local_irq_restore(flags);
 	pmr_inherit_reap();

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns who belongs to a group, and which groups a context has.
+ *
+ * pmr_group_attach(), _detach(): where pmr_context_call() puts a function, interrupts
+ * off, the context's lock held; also for copies in a fork. pmr_group_fits():
+ * task context, may sleep, the context's mutex held. pmr_group_may_grow(): takes that.
+ */
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "core/context.h"
+
+/* Who is new has waited as long as is usual. */
+static void add_flexible(struct pmr_event *leader)
+{
+	struct pmr_context *context = leader->context;
+
+	leader->wait_offset = context->usual_wait - (leader->enabled - leader->running);
+	list_add_tail(&leader->entry, &context->flexible);
+}
+
+/**
+ * pmr_group_attach() - put an event into its context, as a leader or a sibling
+ * @event: event in no context list
+ * @leader: leader in the same context, or the event itself
+ */
+void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
+{
+	struct pmr_context *context = event->context;
+
+	event->leader = leader;
+	pmr_context_is_unique(context);
+	context->number++;
+	list_add_tail(&event->all, &context->events);
+	if (event == leader) {
+		if (event->attr.pinned)
+			list_add_tail(&event->entry, &context->pinned);
+		else
+			add_flexible(event);
+		return;
+	}
+	list_add_tail(&event->siblings, &leader->siblings);
+	leader->nr_siblings++;
+	leader->generation++;
+}
+
+static void become_leader(struct pmr_event *event)
+{
+	event->leader = event;
+	INIT_LIST_HEAD(&event->siblings);
+	add_flexible(event);
+	if (event->state == PMR_STATE_INACTIVE)
+		event->context->waiting++;
+}
+
+/**
+ * pmr_group_detach() - take an event out of its context
+ * @event: event that does not count, its times up to date
+ *
+ * The siblings of a leader go on as single events.
+ */
+void pmr_group_detach(struct pmr_event *event)
+{
+	struct pmr_event *leader = event->leader, *sibling, *next;
+
+	pmr_context_is_unique(event->context);
+	event->context->number--;
+	list_del_init(&event->all);
+	if (event != leader) {
+		list_del_init(&event->siblings);
+		event->leader = event;
+		leader->nr_siblings--;
+		leader->generation++;
+		return;
+	}
+	list_del_init(&event->entry);
+	list_for_each_entry_safe(sibling, next, &event->siblings, siblings)
+		become_leader(sibling);
+	INIT_LIST_HEAD(&event->siblings);
+	event->nr_siblings = 0;
+	event->generation++;
+}
+
+/**
+ * pmr_group_fits() - could a group ever count together?
+ * @leader: its leader
+ * @event: its leader, or one that is to become a sibling
+ *
+ * Return: 0, -EINVAL if the PMU has not the counters for it, -ENOMEM.
+ */
+int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
+{
+	unsigned int number = 0;
+	struct pmr_event *member;
+	struct pmr_hw **hws;
+	bool fits;
+
+	if (event->hw.pmu->software)
+		return 0;
+	hws = kmalloc_array(leader->nr_siblings + 2, sizeof(*hws), GFP_KERNEL);
+	if (!hws)
+		return -ENOMEM;
+	hws[number++] = &event->hw;
+	if (leader != event && !leader->hw.pmu->software)
+		hws[number++] = &leader->hw;
+	/* As in perf, members that are off may be more than fit at once. */
+	pmr_for_each_sibling(member, leader)
+		if (!member->hw.pmu->software && member->state > PMR_STATE_OFF)
+			hws[number++] = &member->hw;
+	fits = pmr_pmu->fits(hws, number);
+	kfree(hws);
+	return fits ? 0 : -EINVAL;
+}
+
+/**
+ * pmr_group_may_grow() - could a group ever count together with one more?
+ * @leader: its leader, held by the caller
+ * @event: event in no context
+ *
+ * Task context, may sleep; takes the mutex of the group's context.
+ *
+ * Return: as pmr_group_fits(), which is asked again when the event is
+ * installed: another may come first.
+ */
+int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event)
+{
+	int err;
+
+	mutex_lock(&leader->context->mutex);
+	err = pmr_group_fits(leader, event);
+	mutex_unlock(&leader->context->mutex);
+	return err;
+}
