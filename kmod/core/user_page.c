@@ -57,6 +57,18 @@ void pmr_event_init_user_page(struct perf_event_mmap_page *page)
 	page->size = offsetof(struct perf_event_mmap_page, __reserved);
 }
 
+/* As of now, whenever the event's own were last brought up to date. */
+static void publish_times(const struct pmr_event *event, struct perf_event_mmap_page *page)
+{
+	u64 passed = pmr_context_time(event->context) - event->since;
+	bool enabled = event->state >= PMR_STATE_INACTIVE &&
+		       event->leader->state > PMR_STATE_OFF;
+	bool running = event->state == PMR_STATE_ACTIVE;
+
+	page->time_enabled = event->enabled + event->child_enabled + (enabled ? passed : 0);
+	page->time_running = event->running + event->child_running + (running ? passed : 0);
+}
+
 /*
  * A reader adds to the times what has passed since they were published, and
  * finds the clock of records that have TIME without use_clockid.
@@ -94,10 +106,9 @@ void pmr_event_update_user_page(struct pmr_event *event)
 		pmr_publish_counter(&event->hw);
 	} else {
 		page->index = 0;
-		page->offset = event->hw.count - event->hw.base;
+		page->offset = event->hw.count - event->hw.base + event->child_count;
 	}
-	page->time_enabled = event->enabled + event->child_enabled;
-	page->time_running = event->running + event->child_running;
+	publish_times(event, page);
 	publish_clock(event, page);
 	pmr_user_page_end(page);
 }
