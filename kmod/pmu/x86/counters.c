@@ -38,9 +38,10 @@ int pmr_counters_pick(u64 allowed, u64 used, int last)
  * Finds a counter for one more event by moving others: a path of events, each
  * of which can go where the next one is now, that ends at a free counter
  * (Berge's augmenting path). If there is none, no assignment exists at all, so
- * taking the events one after the other finds every solution.
+ * taking the events one after the other finds every solution. A free counter that
+ * has been reached ends the path, so nobody moves who need not.
  */
-static bool make_room(struct pmr_hw **owner, struct pmr_hw *hw)
+static bool make_room(struct pmr_hw **owner, u64 *unused, struct pmr_hw *hw)
 {
 	u64 pending = hw->allowed, seen = pending, reached;
 	s8 from[PMR_COUNTERS_MAX];
@@ -50,7 +51,7 @@ static bool make_room(struct pmr_hw **owner, struct pmr_hw *hw)
 		from[__ffs64(reached)] = -1;
 
 	for (; pending; pending &= ~BIT_ULL(idx)) {
-		idx = __ffs64(pending);
+		idx = __ffs64(pending & *unused ?: pending);
 		if (!owner[idx])
 			break;
 		reached = owner[idx]->allowed & ~seen;
@@ -61,6 +62,7 @@ static bool make_room(struct pmr_hw **owner, struct pmr_hw *hw)
 	}
 	if (!pending)
 		return false;
+	*unused &= ~BIT_ULL(idx);
 	for (; from[idx] >= 0; idx = from[idx])
 		owner[idx] = owner[from[idx]];
 	owner[idx] = hw;
@@ -78,10 +80,14 @@ static bool make_room(struct pmr_hw **owner, struct pmr_hw *hw)
  */
 bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsigned int number)
 {
+	u64 unused = 0;
 	unsigned int i;
 
+	for (i = 0; i < PMR_COUNTERS_MAX; i++)
+		if (!owner[i])
+			unused |= BIT_ULL(i);
 	for (i = 0; i < number; i++)
-		if (!make_room(owner, hws[i]))
+		if (!make_room(owner, &unused, hws[i]))
 			return false;
 	return true;
 }
