@@ -208,12 +208,10 @@ static void once(void)
 
 static void fails(int go, int told)
 {
-	char *argv[] = { "no", NULL };
-
 	wait_for_go(go);
-	execve("/nonexistent", argv, NULL);
-	execve("/proc/self/status", argv, NULL);
-	execve("/proc", argv, NULL);
+	execl("/nonexistent", "no", NULL);
+	execl("/proc/self/status", "no", NULL);
+	execl("/proc", "no", NULL);
 	syscall(SYS_execve, spin_path, 8, NULL);
 	tell(told, errno);
 	wait_for_go(go);
