@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * pmuring doctor: looks at everything that sampling depends on, says what it
- * found and what to do. Its last word is a trial: an event that counts.
+ * found and what to do. Its last word is a trial: an event that counts, by the PMU
+ * or, where there is none, by the clock.
  */
 #include <argp.h>
 #include <errno.h>
@@ -110,15 +111,21 @@ static void list_events(const struct pmuring_info *info)
 	buf_free(&names);
 }
 
+static bool look_at_abi(const struct pmuring_info *info)
+{
+	if (info->abi_version == PMURING_ABI_VERSION)
+		return true;
+	say(BAD, "ABI", "the module speaks version %u, this program %u: build both from one tree",
+	    info->abi_version, PMURING_ABI_VERSION);
+	return false;
+}
+
+/* a machine without a PMU is no fault that could be mended, so no BAD */
 static bool look_at_pmu(const struct pmuring_info *info)
 {
-	if (info->abi_version != PMURING_ABI_VERSION) {
-		say(BAD, "ABI", "the module speaks version %u, this program %u: build both from one tree",
-		    info->abi_version, PMURING_ABI_VERSION);
-		return false;
-	}
 	if (info->vendor == PMURING_VENDOR_NONE) {
-		say(BAD, "PMU", "none that pmuring can drive; in a virtual machine, let the hypervisor pass it through (-cpu host,pmu=on)");
+		say(LOOK, "PMU", "none that pmuring can drive; in a virtual machine, let the hypervisor pass it through (-cpu host,pmu=on)");
+		say(GOOD, "events", "software events: record samples by cpu-clock, stat counts task-clock, page-faults, context-switches …");
 		return false;
 	}
 	say(GOOD, "PMU", "%s version %u: %u general counters of %u bits, %u fixed of %u bits",
@@ -190,12 +197,12 @@ static uint64_t spin(int fd)
 	return read(fd, &value, sizeof(value)) == sizeof(value) ? value : 0;
 }
 
-static bool try_it(void)
+static bool try_it(uint32_t type, uint64_t config, const char *name)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
+		.type = type,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.config = config,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
@@ -203,15 +210,41 @@ static bool try_it(void)
 	uint64_t value;
 
 	if (fd < 0) {
-		say(BAD, "trial", "cycles:u of this process: %s: %s", strerror(errno),
+		say(BAD, "trial", "%s of this process: %s: %s", name, strerror(errno),
 		    door_explain_event(errno, &attr, 0, -1));
 		return false;
 	}
 	value = spin(fd);
 	close(fd);
-	say(value ? GOOD : BAD, "trial", value ? "cycles:u of a short loop: %lu" :
-	    "cycles:u of a short loop: %lu; the counter does not count: see dmesg", value);
+	say(value ? GOOD : BAD, "trial", value ? "%s of a short loop: %lu" :
+	    "%s of a short loop: %lu; it does not count: see dmesg", name, value);
 	return value;
+}
+
+/* what went wrong since the module was loaded, and was not told at the time */
+static void look_at_past(const struct pmuring_info *info)
+{
+	if (info->not_inherited)
+		say(LOOK, "inherited", "%lu times a new task could not inherit an event, for want of memory at hand: profiles of that time lack those tasks; -a needs no inheritance",
+		    (unsigned long)info->not_inherited);
+	if (info->lost)
+		say(LOOK, "lost", "%lu records found no room in a ring: a larger -m, or fewer samples",
+		    (unsigned long)info->lost);
+}
+
+/* Return: what the last line is to say; NULL if there is nothing that sampling can go by */
+static const char *look_at_sampling(const struct pmuring_info *info)
+{
+	bool pmu = look_at_pmu(info), free = !pmu || look_at_holder(info);
+
+	look_at_permission(info);
+	look_at_past(info);
+	look_at_symbols();
+	if (pmu && free)
+		return try_it(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cycles:u") ?
+		       "sampling works here" : NULL;
+	return try_it(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, "task-clock:u") && free ?
+	       "sampling works here, by the clock" : NULL;
 }
 
 static const struct argp doctor_argp = {
@@ -221,6 +254,7 @@ static const struct argp doctor_argp = {
 /** cmd_doctor - pmuring doctor */
 int cmd_doctor(int argc, char **argv)
 {
+	const char *verdict = NULL;
 	struct pmuring_info info;
 	bool works;
 
@@ -234,12 +268,10 @@ int cmd_doctor(int argc, char **argv)
 		say(BAD, "info", "%s does not answer: %s", PMURING_DEVICE, strerror(errno));
 		works = false;
 	}
-	if (works) {
-		works = look_at_pmu(&info) && look_at_holder(&info);
-		look_at_permission(&info);
-	}
-	look_at_symbols();
-	works = works && try_it();
-	puts(works ? "sampling works here" : "sampling does not work here: see the lines marked BAD");
-	return works ? 0 : 1;
+	if (works && look_at_abi(&info))
+		verdict = look_at_sampling(&info);
+	else
+		look_at_symbols();
+	puts(verdict ? verdict : "sampling does not work here as it should: see the lines marked BAD");
+	return verdict ? 0 : 1;
 }

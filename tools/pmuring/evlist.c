@@ -5,6 +5,7 @@
  * close.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,13 +30,39 @@ static void raise_file_limit(void)
 /* as perf: who may not see the kernel gets the user's half, and is told */
 static bool fall_back_to_user(struct event *event, int err)
 {
+	char *name;
+
 	if ((err != EACCES && err != EPERM) || event->modifiers ||
 	    event->attr.exclude_kernel)
 		return false;
 	event->attr.exclude_kernel = 1;
 	event->attr.exclude_hv = 1;
-	warn("no permission to watch the kernel: '%s' counts user mode only (as %s:u)",
-	     event->name, event->name);
+	name = xasprintf("%s:u", event->name);
+	warn("no permission to watch the kernel: '%s' becomes '%s', for user mode only",
+	     event->name, name);
+	free(event->name);
+	event->name = name;
+	return true;
+}
+
+static bool is_without_pmu(int err)
+{
+	return err == ENOENT || err == EOPNOTSUPP || err == ENXIO || err == EBUSY;
+}
+
+/* as perf: without a PMU the clock shows where the time goes */
+static bool fall_back_to_clock(struct event *event, const struct target_slot *slot, int err)
+{
+	if (!event->or_clock || !is_without_pmu(err) || !event_is_hardware(event))
+		return false;
+	warn("cannot sample '%s' (%s: %s); sampling by the clock instead, as -e cpu-clock does%s",
+	     event->name, strerror(err),
+	     door_explain_event(err, &event->attr, slot->pid, slot->cpu),
+	     event->attr.freq ? "" : ", with -c in nanoseconds");
+	event->attr.type = PERF_TYPE_SOFTWARE;
+	event->attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	free(event->name);
+	event->name = xstrdup("cpu-clock");
 	return true;
 }
 
@@ -45,14 +72,15 @@ static bool is_gone(int err, const struct target_slot *slot)
 	return (err == ESRCH && slot->pid > 0) || (err == ENODEV && slot->cpu >= 0);
 }
 
-static int open_counter(struct event *event, const struct target_slot *slot)
+static int open_counter(struct event *event, const struct target_slot *slot, int group_fd)
 {
 	int fd;
 
 	for (;;) {
-		fd = door_open_event(&event->attr, slot->pid, slot->cpu, -1,
+		fd = door_open_event(&event->attr, slot->pid, slot->cpu, group_fd,
 				     PERF_FLAG_FD_CLOEXEC);
-		if (fd >= 0 || !fall_back_to_user(event, errno))
+		if (fd >= 0 || (!fall_back_to_user(event, errno) &&
+				!fall_back_to_clock(event, slot, errno)))
 			return fd;
 	}
 }
@@ -64,34 +92,73 @@ static int explain(const struct event *event, const struct target_slot *slot, in
 		    door_explain_event(err, &event->attr, slot->pid, slot->cpu));
 }
 
-static int add_counter(struct evlist *evlist, size_t event, const struct target_slot *slot)
+/* goes on without an event; that somebody holds the PMU can be mended, so it is said */
+static void leave_out(struct evlist *evlist, struct event *event,
+		      const struct target_slot *slot, int err)
+{
+	bool told = false;
+
+	for (struct event *other = evlist->events->events; other < event; other++)
+		told = told || (other->missing && event_is_hardware(other));
+	event->missing = true;
+	if (err == EBUSY && !told)
+		warn("cannot count '%s': %s", event->name,
+		     door_explain_event(err, &event->attr, slot->pid, slot->cpu));
+}
+
+static int keep_counter(struct evlist *evlist, size_t event, const struct target_slot *slot, int fd)
+{
+	struct counter *counter = &evlist->counters[evlist->nr++];
+
+	*counter = (struct counter){ .event = event, .slot = *slot, .fd = fd };
+	if (!ioctl(fd, PERF_EVENT_IOC_ID, &counter->id))
+		return 0;
+	return fail("cannot read the ID of event '%s': %s", evlist->events->events[event].name,
+		    strerror(errno));
+}
+
+/* Return: 0 with the fd in @fd, or with -1 if there is nothing to be watched; -1 on error */
+static int add_counter(struct evlist *evlist, size_t event, const struct target_slot *slot,
+		       int group_fd, int *fd)
 {
 	struct event *ev = &evlist->events->events[event];
-	struct counter *counter = &evlist->counters[evlist->nr];
-	int fd = open_counter(ev, slot);
 
-	if (fd < 0 && is_gone(errno, slot)) {
+	*fd = open_counter(ev, slot, group_fd);
+	if (*fd >= 0)
+		return keep_counter(evlist, event, slot, *fd);
+	if (is_gone(errno, slot)) {
 		warn("'%s': pid %d, CPU %d is gone, going on without it", ev->name,
 		     slot->pid, slot->cpu);
 		return 0;
 	}
-	if (fd < 0 && ev->optional && (errno == ENOENT || errno == EOPNOTSUPP)) {
-		ev->missing = true;
-		return 0;
-	}
-	if (fd < 0)
+	if (!ev->optional || !is_without_pmu(errno))
 		return explain(ev, slot, errno);
-	*counter = (struct counter){ .event = event, .slot = *slot, .fd = fd };
-	evlist->nr++;
-	if (ioctl(fd, PERF_EVENT_IOC_ID, &counter->id))
-		return fail("cannot read the ID of event '%s': %s", ev->name, strerror(errno));
+	leave_out(evlist, ev, slot, errno);
+	return 0;
+}
+
+/* opens an event on every pair; @fds: of all events, by event and pair */
+static int open_everywhere(struct evlist *evlist, size_t event,
+			   const struct target_slots *slots, int *fds)
+{
+	struct event *ev = &evlist->events->events[event];
+	const int *leader = fds + ev->leader * slots->nr;
+	bool alone = ev->leader == event;
+
+	/* a group is counted as a whole or not at all */
+	ev->missing = evlist->events->events[ev->leader].missing;
+	for (size_t s = 0; s < slots->nr && !ev->missing; s++)
+		if ((alone || leader[s] >= 0) &&
+		    add_counter(evlist, event, &slots->slots[s], alone ? -1 : leader[s],
+				&fds[event * slots->nr + s]))
+			return -1;
 	return 0;
 }
 
 /**
  * evlist_open - open every event on every pair
  * @evlist: filled in; close it also after an error
- * @events: with complete attributes
+ * @events: with complete attributes; a fallback changes them
  * @slots: from target_resolve()
  *
  * Return: 0, or -1 after a message to the user
@@ -99,25 +166,58 @@ static int add_counter(struct evlist *evlist, size_t event, const struct target_
 int evlist_open(struct evlist *evlist, struct event_list *events,
 		const struct target_slots *slots)
 {
+	size_t nr = events->nr * slots->nr;
+	int *fds, ret = 0;
+
 	*evlist = (struct evlist){ .events = events };
 	if (door_fd() < 0)
 		return fail("cannot open %s: %s: %s", PMURING_DEVICE, strerror(errno),
 			    door_explain_node(errno));
 	raise_file_limit();
-	evlist->counters = xalloc(events->nr * slots->nr * sizeof(*evlist->counters));
-	for (size_t e = 0; e < events->nr; e++)
-		for (size_t s = 0; s < slots->nr && !events->events[e].missing; s++)
-			if (add_counter(evlist, e, &slots->slots[s]))
-				return -1;
-	if (evlist->nr)
-		return 0;
+	evlist->counters = xalloc(nr * sizeof(*evlist->counters));
+	fds = xalloc(nr * sizeof(*fds));
+	for (size_t i = 0; i < nr; i++)
+		fds[i] = -1;
+	for (size_t e = 0; !ret && e < events->nr; e++)
+		ret = open_everywhere(evlist, e, slots, fds);
+	free(fds);
+	if (ret || evlist->nr)
+		return ret;
 	if (events->events[0].missing)
 		return explain(&events->events[0], &slots->slots[0], ENOENT);
 	return fail("nothing left to watch");
 }
 
+/* the events of a CPU share a ring, or without a CPU those of a task */
+static struct shared_ring *find_ring(struct evlist *evlist, const struct target_slot *slot)
+{
+	for (size_t i = 0; i < evlist->nr_rings; i++) {
+		struct shared_ring *ring = &evlist->rings[i];
+
+		if (ring->slot.cpu == slot->cpu && (slot->cpu >= 0 || ring->slot.pid == slot->pid))
+			return ring;
+	}
+	return NULL;
+}
+
+static int map_ring(struct evlist *evlist, const struct counter *counter, size_t pages)
+{
+	struct shared_ring *ring = &evlist->rings[evlist->nr_rings];
+
+	if (!ring_map(&ring->ring, counter->fd, pages)) {
+		ring->slot = counter->slot;
+		ring->fd = counter->fd;
+		evlist->nr_rings++;
+		return 0;
+	}
+	if (errno == EPERM)
+		return fail("rings of %zu pages are more memory than this user may lock: use a smaller -m, raise ulimit -l, or run as root",
+			    pages);
+	return fail("cannot map a ring of %zu pages: %s", pages, strerror(errno));
+}
+
 /**
- * evlist_map - map a ring for every event
+ * evlist_map - give every event a ring, which those of a CPU share
  * @evlist: open
  * @pages: data pages per ring, a power of two
  *
@@ -125,29 +225,38 @@ int evlist_open(struct evlist *evlist, struct event_list *events,
  */
 int evlist_map(struct evlist *evlist, size_t pages)
 {
+	evlist->rings = xalloc(evlist->nr * sizeof(*evlist->rings));
 	for (size_t i = 0; i < evlist->nr; i++) {
-		struct counter *counter = &evlist->counters[i];
+		const struct counter *counter = &evlist->counters[i];
+		const struct shared_ring *ring = find_ring(evlist, &counter->slot);
 
-		if (!ring_map(&counter->ring, counter->fd, pages))
-			continue;
-		if (errno == EPERM)
-			return fail("%zu rings of %zu pages are more memory than this user may lock: use a smaller -m, raise ulimit -l, or run as root",
-				    evlist->nr, pages);
-		return fail("cannot map a ring of %zu pages: %s", pages, strerror(errno));
+		if (!ring && map_ring(evlist, counter, pages))
+			return -1;
+		if (ring && ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
+			return fail("cannot let event '%s' share a ring: %s",
+				    evlist->events->events[counter->event].name, strerror(errno));
 	}
 	return 0;
+}
+
+static bool leads(const struct evlist *evlist, const struct counter *counter)
+{
+	return evlist->events->events[counter->event].leader == counter->event;
 }
 
 /**
  * evlist_enable - start all events
  * @evlist: open
  *
+ * A group starts with its leader.
+ *
  * Return: 0, or -1 after a message to the user
  */
 int evlist_enable(struct evlist *evlist)
 {
 	for (size_t i = 0; i < evlist->nr; i++)
-		if (ioctl(evlist->counters[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+		if (leads(evlist, &evlist->counters[i]) &&
+		    ioctl(evlist->counters[i].fd, PERF_EVENT_IOC_ENABLE, 0))
 			return fail("cannot enable event '%s': %s",
 				    evlist->events->events[evlist->counters[i].event].name,
 				    strerror(errno));
@@ -158,34 +267,66 @@ int evlist_enable(struct evlist *evlist)
 void evlist_disable(struct evlist *evlist)
 {
 	for (size_t i = 0; i < evlist->nr; i++)
-		ioctl(evlist->counters[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (leads(evlist, &evlist->counters[i]))
+			ioctl(evlist->counters[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* of a whole group, in which @counter is one */
+static int read_group(const struct counter *counter, size_t size, struct reading *reading)
+{
+	struct {
+		uint64_t nr, enabled, running;
+		struct {
+			uint64_t value, id, lost;
+		} member[];
+	} *group = xalloc(sizeof(*group) + size * sizeof(group->member[0]));
+	size_t want = sizeof(*group) + size * sizeof(group->member[0]);
+	ssize_t got = read(counter->fd, group, want);
+
+	if (got == (ssize_t)want)
+		for (size_t i = 0; i < size; i++)
+			if (group->member[i].id == counter->id)
+				*reading = (struct reading){
+					.value = group->member[i].value,
+					.enabled = group->enabled,
+					.running = group->running,
+					.id = counter->id,
+					.lost = group->member[i].lost,
+				};
+	free(group);
+	return got == (ssize_t)want;
 }
 
 /**
- * counter_read - read one event
- * @counter: opened with READING_FORMAT
+ * evlist_read - read one event
+ * @evlist: open, with READING_FORMAT, sample_read groups also with FORMAT_GROUP
+ * @counter: one of it
  * @reading: filled in
  *
  * Return: 0, or -1 with errno
  */
-int counter_read(const struct counter *counter, struct reading *reading)
+int evlist_read(const struct evlist *evlist, const struct counter *counter,
+		struct reading *reading)
 {
-	ssize_t got = read(counter->fd, reading, sizeof(*reading));
+	const struct event *event = &evlist->events->events[counter->event];
+	ssize_t got;
 
-	if (got == sizeof(*reading))
-		return 0;
-	if (got >= 0)
-		errno = EIO;
-	return -1;
+	errno = EIO;
+	if (event->attr.read_format & PERF_FORMAT_GROUP)
+		return read_group(counter, events_group_size(evlist->events, event->leader),
+				  reading) ? 0 : -1;
+	got = read(counter->fd, reading, sizeof(*reading));
+	return got == sizeof(*reading) ? 0 : -1;
 }
 
 /** evlist_close - unmap and close everything */
 void evlist_close(struct evlist *evlist)
 {
-	for (size_t i = 0; i < evlist->nr; i++) {
-		ring_unmap(&evlist->counters[i].ring);
+	for (size_t i = 0; i < evlist->nr_rings; i++)
+		ring_unmap(&evlist->rings[i].ring);
+	for (size_t i = 0; i < evlist->nr; i++)
 		close(evlist->counters[i].fd);
-	}
+	free(evlist->rings);
 	free(evlist->counters);
 	memset(evlist, 0, sizeof(*evlist));
 }

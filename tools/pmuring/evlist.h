@@ -16,14 +16,24 @@
  * @slot: whom it watches
  * @fd: its file descriptor
  * @id: what PERF_SAMPLE_IDENTIFIER says in its samples
- * @ring: its ring, when sampling
  */
 struct counter {
 	size_t event;
 	struct target_slot slot;
 	int fd;
 	uint64_t id;
+};
+
+/**
+ * struct shared_ring - a ring and whose records are in it
+ * @ring: the ring
+ * @slot: of the event that it belongs to; others send their records there
+ * @fd: of that event
+ */
+struct shared_ring {
 	struct ring ring;
+	struct target_slot slot;
+	int fd;
 };
 
 /**
@@ -31,11 +41,15 @@ struct counter {
  * @events: what was asked for
  * @counters: what is open
  * @nr: how many
+ * @rings: when sampling
+ * @nr_rings: how many
  */
 struct evlist {
 	struct event_list *events;
 	struct counter *counters;
 	size_t nr;
+	struct shared_ring *rings;
+	size_t nr_rings;
 };
 
 /**
@@ -62,7 +76,8 @@ int evlist_open(struct evlist *evlist, struct event_list *events,
 int evlist_map(struct evlist *evlist, size_t pages);
 int evlist_enable(struct evlist *evlist);
 void evlist_disable(struct evlist *evlist);
-int counter_read(const struct counter *counter, struct reading *reading);
+int evlist_read(const struct evlist *evlist, const struct counter *counter,
+		struct reading *reading);
 void evlist_close(struct evlist *evlist);
 
 #endif

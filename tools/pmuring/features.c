@@ -144,6 +144,24 @@ static void add_event_desc(const struct perfdata_facts *facts, struct buf *out)
 	}
 }
 
+static void add_group_desc(const struct perfdata_facts *facts, struct buf *out)
+{
+	const struct event_list *events = facts->evlist->events;
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < events->nr; i++)
+		nr += events_group_size(events, i) > 1;
+	add_u32(out, nr);
+	for (size_t i = 0; i < events->nr; i++) {
+		if (events_group_size(events, i) < 2)
+			continue;
+		/* perf's name of a group without one */
+		add_string(out, "{anon_group}");
+		add_u32(out, i);
+		add_u32(out, events_group_size(events, i));
+	}
+}
+
 static void add_sample_time(const struct perfdata_facts *facts, struct buf *out)
 {
 	add_u64(out, facts->first_time);
@@ -171,6 +189,7 @@ static const struct {
 	{ FEATURE_TOTAL_MEM, add_total_mem },
 	{ FEATURE_CMDLINE, add_cmdline },
 	{ FEATURE_EVENT_DESC, add_event_desc },
+	{ FEATURE_GROUP_DESC, add_group_desc },
 	{ FEATURE_SAMPLE_TIME, add_sample_time },
 };
 

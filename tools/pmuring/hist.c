@@ -82,11 +82,11 @@ static char *key_text(enum sort_key key, const char *comm, const struct location
 
 static uint32_t hash_texts(char *const text[SORT_KEYS])
 {
-	uint32_t hash = 5381;
+	uint32_t hash = HASH_START;
 
 	for (size_t i = 0; i < SORT_KEYS; i++)
-		for (const char *c = text[i]; c && *c; c++)
-			hash = hash * 33 + (unsigned char)*c;
+		if (text[i])
+			hash = hash_string(hash, text[i]);
 	return hash;
 }
 
@@ -126,9 +126,11 @@ static struct hist_entry *get_entry(struct hist *hist, char *text[SORT_KEYS])
  * @comm: name of its thread
  * @where: its place
  * @period: its weight
+ *
+ * Return: the line that it went into
  */
-void hist_add(struct hist *hist, const struct sort_order *order, const char *comm,
-	      const struct location *where, uint64_t period)
+struct hist_entry *hist_add(struct hist *hist, const struct sort_order *order,
+			    const char *comm, const struct location *where, uint64_t period)
 {
 	char *text[SORT_KEYS] = { NULL };
 	struct hist_entry *entry;
@@ -141,6 +143,7 @@ void hist_add(struct hist *hist, const struct sort_order *order, const char *com
 	hist->period += period;
 	hist->samples++;
 	hist->unnamed += where->unnamed;
+	return entry;
 }
 
 static int compare(const void *a, const void *b)
@@ -239,6 +242,8 @@ void hist_print(const struct hist *hist, const struct sort_order *order,
 		if (style->samples)
 			printf("  %10lu", all[i]->samples);
 		print_row(order, widths, all[i]->text);
+		if (style->callers)
+			callers_print(&all[i]->callers);
 	}
 	if (nr < hist->nr)
 		printf("#\n# %zu more lines below %.2f%%\n", hist->nr - nr, style->percent_limit);
@@ -251,6 +256,7 @@ void hist_free(struct hist *hist)
 	for (size_t i = 0; i < HIST_BUCKETS; i++) {
 		for (struct hist_entry *entry = hist->buckets[i], *next; entry; entry = next) {
 			next = entry->next;
+			callers_free(&entry->callers);
 			for (size_t k = 0; k < SORT_KEYS; k++)
 				free(entry->text[k]);
 			free(entry);

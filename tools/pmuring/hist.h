@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "callers.h"
 #include "resolve.h"
 
 /** enum sort_key - what keeps entries apart; each is a column */
@@ -34,6 +35,7 @@ struct sort_order {
  * @text: of each key in use; NULL for others
  * @period: sum of the periods
  * @samples: how many
+ * @callers: how they came there, when call chains were recorded
  */
 struct hist_entry {
 	struct hist_entry *next;
@@ -41,6 +43,7 @@ struct hist_entry {
 	char *text[SORT_KEYS];
 	uint64_t period;
 	uint64_t samples;
+	struct caller callers;
 };
 
 #define HIST_BUCKETS	4096
@@ -62,16 +65,18 @@ struct hist {
 };
 
 int sort_order_parse(struct sort_order *order, const char *arg);
-void hist_add(struct hist *hist, const struct sort_order *order, const char *comm,
-	      const struct location *where, uint64_t period);
+struct hist_entry *hist_add(struct hist *hist, const struct sort_order *order,
+			    const char *comm, const struct location *where, uint64_t period);
 
 /**
  * struct hist_style - how to print
  * @samples: with a column of sample counts
+ * @callers: with the call chains of each line
  * @percent_limit: leave out smaller shares
  */
 struct hist_style {
 	bool samples;
+	bool callers;
 	double percent_limit;
 };
 

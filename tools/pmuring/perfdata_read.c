@@ -15,8 +15,6 @@
 #include "perfdata_read.h"
 #include "util.h"
 
-/* a perf_event_attr has not been smaller since its first version */
-#define ATTR_SIZE_MIN	PERF_ATTR_SIZE_VER0
 /* records of perf's tools that change how the file is to be read */
 #define RECORD_AUXTRACE		71
 #define RECORD_COMPRESSED	81
@@ -31,12 +29,20 @@ struct record_ref {
 	uint64_t offset;
 };
 
-static int damaged(const struct perfdata_in *in, const char *what)
+/**
+ * perfdata_damaged - say that a file cannot be used
+ * @in: the file
+ * @what: is wrong with it
+ *
+ * Return: -1
+ */
+int perfdata_damaged(const struct perfdata_in *in, const char *what)
 {
 	return fail("%s is damaged: %s; record it again", in->path, what);
 }
 
-static bool is_inside(const struct perfdata_in *in, const struct file_section *section)
+/** perfdata_holds - whether a section is inside the file */
+bool perfdata_holds(const struct perfdata_in *in, const struct file_section *section)
 {
 	return section->offset <= in->size && section->size <= in->size - section->offset;
 }
@@ -78,135 +84,13 @@ static int check_header(struct perfdata_in *in)
 		return fail("%s is no perf.data file", in->path);
 	if (header->size != sizeof(*header))
 		return fail("%s was written into a pipe: read it by perf report", in->path);
-	if (!is_inside(in, &header->attrs) || !is_inside(in, &header->data))
-		return damaged(in, "a section ends behind the end of the file");
+	if (!perfdata_holds(in, &header->attrs) || !perfdata_holds(in, &header->data))
+		return perfdata_damaged(in, "a section ends behind the end of the file");
 	if (!header->data.size) {
 		in->cut_short = 1;
 		header->data.size = in->size - header->data.offset;
 	}
 	return 0;
-}
-
-static int read_event(struct perfdata_in *in, const unsigned char *at, size_t attr_size,
-		      struct file_event *event)
-{
-	size_t known = attr_size < sizeof(event->attr) ? attr_size : sizeof(event->attr);
-	struct file_section ids;
-
-	memcpy(&event->attr, at, known);
-	memcpy(&ids, at + attr_size, sizeof(ids));
-	if (!is_inside(in, &ids))
-		return damaged(in, "the IDs of an event are behind the end of the file");
-	event->ids = ids.offset;
-	event->nr_ids = ids.size / sizeof(uint64_t);
-	event->name = xasprintf("event %u/0x%llx", event->attr.type,
-				(unsigned long long)event->attr.config);
-	return 0;
-}
-
-static int read_events(struct perfdata_in *in)
-{
-	const struct file_header *header = &in->header;
-	size_t size = header->attr_size;
-
-	if (size < ATTR_SIZE_MIN + sizeof(struct file_section) || size > header->attrs.size)
-		return damaged(in, "the attributes have an impossible size");
-	in->nr_events = header->attrs.size / size;
-	in->events = xalloc(in->nr_events * sizeof(*in->events));
-	for (size_t i = 0; i < in->nr_events; i++)
-		if (read_event(in, in->base + header->attrs.offset + i * size,
-			       size - sizeof(struct file_section), &in->events[i]))
-			return -1;
-	return 0;
-}
-
-/**
- * perfdata_feature - a feature section
- * @in: open
- * @feature: which
- * @size: its bytes
- *
- * Return: its first byte, or NULL when the file has none
- */
-const unsigned char *perfdata_feature(const struct perfdata_in *in, enum feature feature,
-				      size_t *size)
-{
-	struct file_section section;
-	uint64_t at = in->header.data.offset + in->header.data.size;
-
-	if (!(in->header.features[feature / 64] >> feature % 64 & 1))
-		return NULL;
-	/* the table has one entry per bit that is set */
-	for (int bit = 0; bit < (int)feature; bit++)
-		if (in->header.features[bit / 64] >> bit % 64 & 1)
-			at += sizeof(section);
-	if (at > in->size || in->size - at < sizeof(section))
-		return NULL;
-	memcpy(&section, in->base + at, sizeof(section));
-	if (!is_inside(in, &section))
-		return NULL;
-	*size = section.size;
-	return in->base + section.offset;
-}
-
-/* takes @len bytes off the front of a section */
-static bool take(const unsigned char **at, size_t *left, void *to, size_t len)
-{
-	if (*left < len)
-		return false;
-	if (to)
-		memcpy(to, *at, len);
-	*at += len;
-	*left -= len;
-	return true;
-}
-
-static bool read_name(const unsigned char **at, size_t *left, struct file_event *event)
-{
-	uint32_t nr_ids, len;
-	const unsigned char *name;
-
-	if (!take(at, left, &nr_ids, sizeof(nr_ids)) || !take(at, left, &len, sizeof(len)))
-		return false;
-	name = *at;
-	if (!take(at, left, NULL, len))
-		return false;
-	free(event->name);
-	event->name = xasprintf("%.*s", (int)strnlen((const char *)name, len), name);
-	return take(at, left, NULL, nr_ids * sizeof(uint64_t));
-}
-
-/* EVENT_DESC knows how the user called the events; nice to have */
-static void read_names(struct perfdata_in *in)
-{
-	size_t left;
-	const unsigned char *at = perfdata_feature(in, FEATURE_EVENT_DESC, &left);
-	uint32_t nr, attr_size;
-
-	if (!at || !take(&at, &left, &nr, sizeof(nr)) ||
-	    !take(&at, &left, &attr_size, sizeof(attr_size)) || nr != in->nr_events)
-		return;
-	for (uint32_t i = 0; i < nr; i++)
-		if (!take(&at, &left, NULL, attr_size) || !read_name(&at, &left, &in->events[i]))
-			return;
-}
-
-static bool find_id(const struct perfdata_in *in, uint64_t id, size_t *event)
-{
-	for (size_t e = 0; e < in->nr_events; e++) {
-		const unsigned char *ids = in->base + in->events[e].ids;
-
-		for (size_t i = 0; i < in->events[e].nr_ids; i++) {
-			uint64_t have;
-
-			memcpy(&have, ids + i * sizeof(have), sizeof(have));
-			if (have == id) {
-				*event = e;
-				return true;
-			}
-		}
-	}
-	return false;
 }
 
 /* IDENTIFIER is at the same place whatever else the event asked for */
@@ -235,13 +119,13 @@ static bool parse_record(const struct perfdata_in *in, struct record *rec)
 	if (!is_sample && (!attr->sample_id_all || rec->header->type >= RECORD_USER_FIRST))
 		return true;
 	if (attr->sample_type & PERF_SAMPLE_IDENTIFIER &&
-	    find_id(in, identifier_of(rec->header), &rec->event))
+	    perfdata_find_id(in, identifier_of(rec->header), &rec->event, NULL))
 		attr = &in->events[rec->event].attr;
 	if (!(is_sample ? sample_parse : sample_id_parse)(rec->header, attr->sample_type,
 							  &rec->sample))
 		return false;
 	if (rec->sample.present & PERF_SAMPLE_ID)
-		find_id(in, rec->sample.id, &rec->event);
+		perfdata_find_id(in, rec->sample.id, &rec->event, NULL);
 	return true;
 }
 
@@ -291,7 +175,7 @@ static int index_records(struct perfdata_in *in, void *copy)
 		if (!load_record(in, at, end, &rec, copy)) {
 			if (in->cut_short)
 				return 0;
-			return damaged(in, "a record ends behind the end of the data");
+			return perfdata_damaged(in, "a record ends behind the end of the data");
 		}
 		if (rec.header->type == RECORD_COMPRESSED)
 			return fail("%s is compressed: record without -z, or read it by perf report",
@@ -323,12 +207,12 @@ int perfdata_open(struct perfdata_in *in, const char *path)
 
 	memset(in, 0, sizeof(*in));
 	in->path = path;
-	if (map_file(in) || check_header(in) || read_events(in))
+	if (map_file(in) || check_header(in) || perfdata_read_events(in))
 		return -1;
 	if (in->cut_short)
 		warn("%s: the recording was cut short, going on with what is there", path);
 	else
-		read_names(in);
+		perfdata_read_names(in);
 	copy = xalloc(1 << 16);
 	ret = index_records(in, copy);
 	free(copy);

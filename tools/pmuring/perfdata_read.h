@@ -67,8 +67,15 @@ typedef int (*record_fn)(void *ctx, const struct record *rec);
 
 int perfdata_open(struct perfdata_in *in, const char *path);
 int perfdata_for_each(struct perfdata_in *in, record_fn fn, void *ctx);
+void perfdata_close(struct perfdata_in *in);
+int perfdata_damaged(const struct perfdata_in *in, const char *what);
+bool perfdata_holds(const struct perfdata_in *in, const struct file_section *section);
+
+/* perfdata_events.c */
+int perfdata_read_events(struct perfdata_in *in);
+void perfdata_read_names(struct perfdata_in *in);
+bool perfdata_find_id(const struct perfdata_in *in, uint64_t id, size_t *event, size_t *index);
 const unsigned char *perfdata_feature(const struct perfdata_in *in, enum feature feature,
 				      size_t *size);
-void perfdata_close(struct perfdata_in *in);
 
 #endif

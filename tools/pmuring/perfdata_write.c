@@ -118,6 +118,20 @@ int perfdata_write(struct perfdata_out *out, struct iovec *iov, int nr)
 }
 
 /**
+ * perfdata_sync - make the file readable as it stands, without features
+ * @out: begun
+ *
+ * Return: 0, or -1 after a message to the user
+ */
+int perfdata_sync(struct perfdata_out *out)
+{
+	struct file_header header;
+
+	build_header(out, &header);
+	return pwrite(out->fd, &header, sizeof(header), 0) == sizeof(header) ? 0 : explain(out);
+}
+
+/**
  * perfdata_finish - write the feature sections and the final header, and close
  * @out: begun
  * @facts: what they tell

@@ -45,6 +45,7 @@ struct perfdata_facts {
 
 int perfdata_begin(struct perfdata_out *out, const char *path, const struct evlist *evlist);
 int perfdata_write(struct perfdata_out *out, struct iovec *iov, int nr);
+int perfdata_sync(struct perfdata_out *out);
 int perfdata_finish(struct perfdata_out *out, const struct perfdata_facts *facts);
 
 /* features.c */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * From the rings to the file. Records go out as they are, by writev() from the
- * ring; they are looked at before, for what the file still lacks to name them.
+ * ring; they are looked at before, for what the user is told in the end.
  * Called by record.c, one thread.
  */
 #include <errno.h>
@@ -22,7 +22,6 @@ void recorder_init(struct recorder *rec, struct evlist *evlist, struct perfdata_
 	rec->out = out;
 	rec->sample_type = evlist->events->events[0].attr.sample_type;
 	rec->sink.sample_type = rec->sample_type;
-	tasks_init(&rec->tasks, &rec->sink);
 }
 
 static void see_sample(struct recorder *rec, const struct perf_event_header *record)
@@ -36,7 +35,6 @@ static void see_sample(struct recorder *rec, const struct perf_event_header *rec
 		rec->first_time = sample.time;
 	if (sample.time > rec->last_time)
 		rec->last_time = sample.time;
-	tasks_see(&rec->tasks, record, &sample);
 }
 
 static void see(struct recorder *rec, const struct perf_event_header *record)
@@ -97,9 +95,8 @@ int recorder_pass(struct recorder *rec)
 {
 	bool any = false;
 
-	rec->tasks.pass++;
-	for (size_t i = 0; i < rec->evlist->nr; i++) {
-		int ret = drain(rec, &rec->evlist->counters[i].ring);
+	for (size_t i = 0; i < rec->evlist->nr_rings; i++) {
+		int ret = drain(rec, &rec->evlist->rings[i].ring);
 
 		if (ret < 0)
 			return -1;
@@ -129,7 +126,7 @@ int recorder_losses(struct recorder *rec)
 		struct sample when = { .id = counter->id, .time = rec->last_time };
 		struct reading reading;
 
-		if (counter_read(counter, &reading) || !reading.lost)
+		if (evlist_read(rec->evlist, counter, &reading) || !reading.lost)
 			continue;
 		lost += reading.lost;
 		put_lost_samples(&rec->sink, &when, reading.lost);
@@ -142,6 +139,5 @@ int recorder_losses(struct recorder *rec)
 /** recorder_free - forget everything */
 void recorder_free(struct recorder *rec)
 {
-	tasks_free(&rec->tasks);
 	buf_free(&rec->sink.out);
 }

@@ -8,14 +8,12 @@
 #include "evlist.h"
 #include "perfdata_write.h"
 #include "records.h"
-#include "tasks.h"
 
 /**
  * struct recorder - a recording in progress
  * @evlist: events with rings
  * @out: the file
  * @sink: records of our own, on their way into the file
- * @tasks: whom the samples came from
  * @sample_type: of all events
  * @samples: seen so far
  * @lost: as LOST records tell so far
@@ -27,7 +25,6 @@ struct recorder {
 	struct evlist *evlist;
 	struct perfdata_out *out;
 	struct record_sink sink;
-	struct tasks tasks;
 	uint64_t sample_type;
 	uint64_t samples;
 	uint64_t lost;

@@ -94,13 +94,10 @@ static void open_symbols(struct resolver *resolver, struct resolved_dso *dso)
 
 static struct resolved_dso *get_dso(struct resolver *resolver, const char *path)
 {
-	struct resolved_dso **bucket, *dso;
-	unsigned int hash = 5381;
+	size_t hash = hash_string(HASH_START, path) % RESOLVER_BUCKETS;
+	struct resolved_dso **bucket = &resolver->dsos[hash], *dso;
 	const char *slash;
 
-	for (const char *c = path; *c; c++)
-		hash = hash * 33 + (unsigned char)*c;
-	bucket = &resolver->dsos[hash % RESOLVER_BUCKETS];
 	for (dso = *bucket; dso; dso = dso->next)
 		if (!strcmp(dso->path, path))
 			return dso;
@@ -134,10 +131,10 @@ static const struct answer *get_answer(struct resolved_dso *dso, uint64_t offset
 	return answer;
 }
 
-static void resolve_user(struct resolver *resolver, const struct sample *sample,
+static void resolve_user(struct resolver *resolver, uint32_t pid, uint64_t ip,
 			 struct location *where)
 {
-	const struct code_map *map = machine_map(resolver->machine, sample->pid, sample->ip);
+	const struct code_map *map = machine_map(resolver->machine, pid, ip);
 	const struct answer *answer;
 	struct resolved_dso *dso;
 
@@ -148,7 +145,7 @@ static void resolve_user(struct resolver *resolver, const struct sample *sample,
 	if (!map)
 		return;
 	dso = get_dso(resolver, map->name);
-	answer = get_answer(dso, sample->ip - map->start + map->pgoff);
+	answer = get_answer(dso, ip - map->start + map->pgoff);
 	where->dso = dso->short_name;
 	where->symbol = answer->symbol;
 	where->unnamed = answer->unnamed;
@@ -211,15 +208,14 @@ static const char *module_name(struct resolver *resolver, const struct code_map 
 	return dso->short_name;
 }
 
-static void resolve_kernel(struct resolver *resolver, const struct sample *sample,
-			   struct location *where)
+static void resolve_kernel(struct resolver *resolver, uint64_t ip, struct location *where)
 {
-	const struct code_map *map = machine_kernel_map(resolver->machine, sample->ip);
+	const struct code_map *map = machine_kernel_map(resolver->machine, ip);
 	const struct ksym *sym;
 
 	if (!resolver->kallsyms_tried)
 		load_kallsyms(resolver);
-	sym = kallsyms_find(&resolver->kallsyms, sample->ip);
+	sym = kallsyms_find(&resolver->kallsyms, ip);
 	if (sym) {
 		where->dso = sym->module ? sym->module : "[kernel.kallsyms]";
 		where->symbol = sym->name;
@@ -231,22 +227,25 @@ static void resolve_kernel(struct resolver *resolver, const struct sample *sampl
 }
 
 /**
- * resolve - where a sample was
+ * resolve - what is at an address
  * @resolver: with @in and @machine set
- * @rec: a PERF_RECORD_SAMPLE
+ * @mode: PERF_RECORD_MISC_CPUMODE_MASK bits: whose address it is
+ * @pid: the process, for user mode
+ * @ip: the address
  * @where: filled in; the strings live as long as the resolver and the machine
  */
-void resolve(struct resolver *resolver, const struct record *rec, struct location *where)
+void resolve(struct resolver *resolver, unsigned int mode, uint32_t pid, uint64_t ip,
+	     struct location *where)
 {
 	*where = (struct location){ 0 };
-	switch (sample_mode(rec->header)) {
+	switch (mode) {
 	case PERF_RECORD_MISC_KERNEL:
 		where->mode = 'k';
-		resolve_kernel(resolver, &rec->sample, where);
+		resolve_kernel(resolver, ip, where);
 		return;
 	case PERF_RECORD_MISC_USER:
 		where->mode = '.';
-		resolve_user(resolver, &rec->sample, where);
+		resolve_user(resolver, pid, ip, where);
 		return;
 	case PERF_RECORD_MISC_HYPERVISOR:
 		where->mode = 'H';

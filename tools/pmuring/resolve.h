@@ -44,7 +44,8 @@ struct location {
 	bool unnamed;
 };
 
-void resolve(struct resolver *resolver, const struct record *rec, struct location *where);
+void resolve(struct resolver *resolver, unsigned int mode, uint32_t pid, uint64_t ip,
+	     struct location *where);
 void resolver_free(struct resolver *resolver);
 
 #endif

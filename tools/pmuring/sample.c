@@ -89,6 +89,87 @@ bool sample_parse(const struct perf_event_header *rec, uint64_t sample_type,
 		     ORDER_LEN(sample_order), sample_type, sample);
 }
 
+struct cursor {
+	const uint64_t *at;
+	size_t left;
+};
+
+/* @nr words, or NULL if there are not as many */
+static const uint64_t *take(struct cursor *cursor, uint64_t nr)
+{
+	const uint64_t *at = cursor->at;
+
+	if (nr > cursor->left)
+		return NULL;
+	cursor->at += nr;
+	cursor->left -= nr;
+	return at;
+}
+
+static size_t bits(uint64_t mask)
+{
+	return __builtin_popcountll(mask);
+}
+
+static bool take_group(struct cursor *cursor, uint64_t format, struct sample_rest *rest)
+{
+	const uint64_t *nr = take(cursor, 1);
+	size_t times = bits(format & (PERF_FORMAT_TOTAL_TIME_ENABLED |
+				      PERF_FORMAT_TOTAL_TIME_RUNNING));
+	size_t step = 1 + bits(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST));
+
+	if (!nr || !take(cursor, times) || *nr > cursor->left / step)
+		return false;
+	rest->counts = take(cursor, *nr * step);
+	rest->nr_counts = format & PERF_FORMAT_ID ? *nr : 0;
+	rest->count_step = step;
+	return true;
+}
+
+static bool take_read(struct cursor *cursor, uint64_t format, struct sample_rest *rest)
+{
+	if (format & PERF_FORMAT_GROUP)
+		return take_group(cursor, format, rest);
+	/* of a single event: its period tells the same */
+	return take(cursor, 1 + bits(format & ~PERF_FORMAT_GROUP));
+}
+
+static bool take_chain(struct cursor *cursor, struct sample_rest *rest)
+{
+	const uint64_t *nr = take(cursor, 1);
+
+	if (!nr || *nr > cursor->left)
+		return false;
+	rest->nr_chain = *nr;
+	rest->chain = take(cursor, *nr);
+	return true;
+}
+
+/**
+ * sample_rest_parse - the fields behind the fixed ones
+ * @rec: a PERF_RECORD_SAMPLE, aligned to 8 bytes; header.size bytes of it can be read
+ * @attr: of its event
+ * @rest: filled in; points into @rec
+ *
+ * Return: false when the record is too short
+ */
+bool sample_rest_parse(const struct perf_event_header *rec,
+		       const struct perf_event_attr *attr, struct sample_rest *rest)
+{
+	struct cursor cursor = {
+		.at = (const uint64_t *)(rec + 1),
+		.left = (rec->size - sizeof(*rec)) / sizeof(uint64_t),
+	};
+
+	memset(rest, 0, sizeof(*rest));
+	for (size_t i = 0; i < ORDER_LEN(sample_order); i++)
+		if (attr->sample_type & sample_order[i] && !take(&cursor, 1))
+			return false;
+	if (attr->sample_type & PERF_SAMPLE_READ && !take_read(&cursor, attr->read_format, rest))
+		return false;
+	return !(attr->sample_type & PERF_SAMPLE_CALLCHAIN) || take_chain(&cursor, rest);
+}
+
 /**
  * sample_id_size - bytes of a sample_id
  * @sample_type: of its event, which has sample_id_all

@@ -27,8 +27,26 @@ struct sample {
 	uint64_t period;
 };
 
+/**
+ * struct sample_rest - the fields whose size the record itself tells
+ * @counts: READ: the values of the event, or of each in its group
+ * @nr_counts: how many
+ * @count_step: from one value to the next; the ID is behind the value
+ * @chain: CALLCHAIN: addresses and PERF_CONTEXT_* marks
+ * @nr_chain: how many
+ */
+struct sample_rest {
+	const uint64_t *counts;
+	size_t nr_counts;
+	size_t count_step;
+	const uint64_t *chain;
+	size_t nr_chain;
+};
+
 bool sample_parse(const struct perf_event_header *rec, uint64_t sample_type,
 		  struct sample *sample);
+bool sample_rest_parse(const struct perf_event_header *rec,
+		       const struct perf_event_attr *attr, struct sample_rest *rest);
 bool sample_id_parse(const struct perf_event_header *rec, uint64_t sample_type,
 		     struct sample *sample);
 size_t sample_id_size(uint64_t sample_type);

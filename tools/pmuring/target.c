@@ -24,8 +24,9 @@ struct numbers {
 static const struct argp_option target_options[] = {
 	{ "all-cpus", 'a', NULL, 0, "Watch every online CPU", 1 },
 	{ "cpu", 'C', "LIST", 0, "Watch these CPUs only, e.g. 0-3,5", 1 },
-	{ "pid", 'p', "PIDS", 0, "Watch all threads that these processes have now", 1 },
+	{ "pid", 'p', "PIDS", 0, "Watch these processes", 1 },
 	{ "tid", 't', "TIDS", 0, "Watch these threads", 1 },
+	{ "no-inherit", 'i', NULL, 0, "Leave out children and threads that the watched tasks start", 1 },
 	{ 0 }
 };
 
@@ -46,15 +47,28 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 	case 't':
 		target->tids = arg;
 		return 0;
+	case 'i':
+		target->no_inherit = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		/* what is no option begins the command */
+		target->argv = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-/* target_argp - the options; its input is a struct target */
-const struct argp target_argp = {
+static const struct argp target_argp = {
 	.options = target_options,
 	.parser = parse_target,
+};
+
+/* target_children - the options and the command; their input is a struct target */
+const struct argp_child target_children[] = {
+	{ &target_argp, 0, "Whom to watch:", 1 },
+	{ 0 }
 };
 
 static void numbers_add(struct numbers *numbers, int value)
@@ -135,9 +149,6 @@ int target_check(struct target *target)
 	if (target->all_cpus && tasks)
 		return fail("-a and -%c exclude each other: watch the CPUs or the tasks",
 			    target->pids ? 'p' : 't');
-	if (tasks && target->argv)
-		return fail("-%c watches tasks that run already: leave the command out, or watch all of it by -a",
-			    target->pids ? 'p' : 't');
 	if (!tasks && !target->argv && !target->all_cpus && !target->cpus)
 		return fail("nothing to watch: give a command behind --, or -a, -C, -p or -t");
 	return 0;
@@ -149,7 +160,23 @@ bool target_is_cpus(const struct target *target)
 	return target->all_cpus || (target->cpus && !target->pids && !target->tids);
 }
 
-static int list_cpus(const struct target *target, struct numbers *cpus)
+/**
+ * target_is_running - whether there is something to watch before the command starts
+ *
+ * The command is then only what the run lasts for.
+ */
+bool target_is_running(const struct target *target)
+{
+	return target_is_cpus(target) || target->pids || target->tids;
+}
+
+/** target_inherits - whether events are to follow what the watched tasks start */
+bool target_inherits(const struct target *target)
+{
+	return !target->no_inherit && !target_is_cpus(target);
+}
+
+static int list_cpus(const struct target *target, bool per_cpu, struct numbers *cpus)
 {
 	char *online;
 	int ret;
@@ -159,7 +186,7 @@ static int list_cpus(const struct target *target, struct numbers *cpus)
 			return fail("-C %s: no list of CPUs such as 0-3,5", target->cpus);
 		return 0;
 	}
-	if (!target->all_cpus) {
+	if (!target->all_cpus && !per_cpu) {
 		numbers_add(cpus, -1);
 		return 0;
 	}
@@ -221,15 +248,16 @@ static int list_tasks(const struct target *target, pid_t command, struct numbers
  * target_resolve - the pairs to open events on, as of now
  * @target: checked
  * @command: pid of the command, when there is one
+ * @per_cpu: with a pair for each CPU where otherwise one would do for all
  * @slots: filled in; to be freed
  *
  * Return: 0, or -1 after a message to the user
  */
-int target_resolve(const struct target *target, pid_t command,
+int target_resolve(const struct target *target, pid_t command, bool per_cpu,
 		   struct target_slots *slots)
 {
 	struct numbers cpus = { 0 }, tids = { 0 };
-	int ret = list_cpus(target, &cpus);
+	int ret = list_cpus(target, per_cpu, &cpus);
 
 	if (!ret)
 		ret = list_tasks(target, command, &tids);

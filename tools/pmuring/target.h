@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whom to watch: the options -a -C -p -t and the command, which record and
+ * Whom to watch: the options -a -C -p -t -i and the command, which record and
  * stat share, and the list of (task, CPU) pairs that they come to.
  */
 #ifndef PMURING_TOOL_TARGET_H
@@ -17,6 +17,7 @@
  * @cpus: -C, or NULL
  * @pids: -p, or NULL
  * @tids: -t, or NULL
+ * @no_inherit: -i: leave out what the tasks will start
  * @argv: the command, or NULL
  */
 struct target {
@@ -24,6 +25,7 @@ struct target {
 	const char *cpus;
 	const char *pids;
 	const char *tids;
+	bool no_inherit;
 	char **argv;
 };
 
@@ -47,11 +49,13 @@ struct target_slots {
 	size_t nr;
 };
 
-extern const struct argp target_argp;
+extern const struct argp_child target_children[];
 
 int target_check(struct target *target);
 bool target_is_cpus(const struct target *target);
-int target_resolve(const struct target *target, pid_t command,
+bool target_is_running(const struct target *target);
+bool target_inherits(const struct target *target);
+int target_resolve(const struct target *target, pid_t command, bool per_cpu,
 		   struct target_slots *slots);
 
 int cpu_list_parse(const char *list, int **cpus, size_t *nr);

@@ -215,3 +215,17 @@ bool parse_u64(const char *s, uint64_t *value)
 	*value = strtoull(s, &end, 0);
 	return !errno && !*end;
 }
+
+/**
+ * hash_string - take a string into a hash
+ * @hash: so far, at first HASH_START
+ * @s: the string
+ *
+ * Return: the new hash
+ */
+uint32_t hash_string(uint32_t hash, const char *s)
+{
+	for (; *s; s++)
+		hash = hash * 33 + (unsigned char)*s;
+	return hash;
+}

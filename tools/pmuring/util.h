@@ -19,6 +19,9 @@ void note(const char *fmt, ...) PRINTF(1, 2);
 void warn(const char *fmt, ...) PRINTF(1, 2);
 int fail(const char *fmt, ...) PRINTF(1, 2);
 
+/* what hash_string() begins with */
+#define HASH_START	5381
+
 /* set by -q and -v: no notes, or more of them */
 extern int verbosity;
 
@@ -46,5 +49,6 @@ void buf_free(struct buf *buf);
 char *read_file(const char *path, size_t *len);
 int write_all(int fd, struct iovec *iov, int nr);
 bool parse_u64(const char *s, uint64_t *value);
+uint32_t hash_string(uint32_t hash, const char *s);
 
 #endif

@@ -1,78 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command that record and stat start. The module has no enable_on_exec
- * yet, so the child asks to be traced: the kernel then stops it when its exec
- * is done, with the new image mapped and none of it run. The events are opened
- * there, and a detach lets it go.
+ * The command that record and stat start. A child waits for a byte on a pipe
+ * and then execs; a second pipe, which the exec closes, tells whether it could.
+ * Called by session.c, one thread.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "util.h"
 #include "workload.h"
 
-/* what the child could not do, sent through a pipe that its exec closes */
-struct child_error {
-	int trace;
-	int err;
-};
-
-static void __attribute__((noreturn)) run_child(char **argv, int pipe_fd)
+static void __attribute__((noreturn)) run_child(char **argv, int go_fd, int error_fd)
 {
-	struct child_error error = { 0 };
 	sigset_t none;
+	char go;
+	int err;
 
+	/* the end of the pipe without a byte: the parent has given up, or died */
+	if (read(go_fd, &go, 1) != 1)
+		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* held without a parent it would stay for ever */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-		error.trace = 1;
-	else
-		execvp(argv[0], argv);
-	error.err = errno;
-	if (write(pipe_fd, &error, sizeof(error)) < 0)
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-static int report_child(const struct child_error *error, const char *name)
+static void close_pipe(const int fds[2])
 {
-	if (error->trace)
-		return fail("cannot hold the command at its start: %s; sysctl kernel.yama.ptrace_scope must be below 3, or watch it with -a",
-			    strerror(error->err));
-	return fail("cannot run '%s': %s", name, strerror(error->err));
-}
-
-/* waits for the stop after exec; other signals go on to the child */
-static int wait_for_exec(struct workload *workload)
-{
-	int status;
-
-	for (;;) {
-		if (waitpid(workload->pid, &status, 0) < 0) {
-			if (errno == EINTR)
-				continue;
-			return -1;
-		}
-		if (!WIFSTOPPED(status))
-			return -1;
-		if (WSTOPSIG(status) == SIGTRAP)
-			return 0;
-		ptrace(PTRACE_CONT, workload->pid, NULL, (long)WSTOPSIG(status));
-	}
+	close(fds[0]);
+	close(fds[1]);
 }
 
 /**
- * workload_prepare - start a command and hold it
+ * workload_prepare - start a process that will become the command
  * @workload: filled in
  * @argv: the command, looked up in PATH
  *
@@ -80,84 +47,67 @@ static int wait_for_exec(struct workload *workload)
  */
 int workload_prepare(struct workload *workload, char **argv)
 {
-	struct child_error error = { 0 };
-	int fds[2], ret;
+	int go[2], error[2];
 
 	memset(workload, 0, sizeof(*workload));
-	if (pipe2(fds, O_CLOEXEC))
+	if (pipe2(go, O_CLOEXEC))
 		return fail("cannot make a pipe: %s", strerror(errno));
+	if (pipe2(error, O_CLOEXEC)) {
+		close_pipe(go);
+		return fail("cannot make a pipe: %s", strerror(errno));
+	}
 	workload->pid = fork();
-	if (!workload->pid)
-		run_child(argv, fds[1]);
-	close(fds[1]);
-	if (workload->pid < 0) {
-		close(fds[0]);
-		return fail("cannot start a process: %s", strerror(errno));
+	if (!workload->pid) {
+		close(go[1]);
+		run_child(argv, go[0], error[1]);
 	}
-	ret = wait_for_exec(workload);
-	if (ret) {
-		workload->ended = true;
-		if (read(fds[0], &error, sizeof(error)) == sizeof(error))
-			report_child(&error, argv[0]);
-		else
-			fail("'%s' ended before it began", argv[0]);
-	}
-	close(fds[0]);
-	return ret;
+	close(go[0]);
+	close(error[1]);
+	workload->name = argv[0];
+	workload->go_fd = go[1];
+	workload->error_fd = error[0];
+	if (workload->pid > 0)
+		return 0;
+	workload->pid = 0;
+	close(go[1]);
+	close(error[0]);
+	return fail("cannot start a process: %s", strerror(errno));
+}
+
+static void reap(struct workload *workload)
+{
+	while (wait4(workload->pid, &workload->status, 0, &workload->usage) < 0 && errno == EINTR)
+		;
+	workload->ended = true;
 }
 
 /**
- * workload_go - let the held command run
+ * workload_go - let the process become the command
  * @workload: prepared
  *
- * Return: 0, or -1 after a message to the user
+ * Return: 0 when its exec is done, or -1 after a message to the user
  */
 int workload_go(struct workload *workload)
 {
-	if (ptrace(PTRACE_DETACH, workload->pid, NULL, NULL))
-		return fail("cannot release the command: %s", strerror(errno));
-	return 0;
-}
+	ssize_t got;
+	int err = 0;
 
-static bool has_threads_or_children(pid_t pid)
-{
-	char path[64], *text;
-	bool found;
-
-	/* a second entry in task/ is task/<other tid> */
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	text = read_file(path, NULL);
-	if (!text)
-		return false;
-	found = strstr(text, "\nThreads:\t") && !strstr(text, "\nThreads:\t1\n");
-	free(text);
-	if (found)
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	text = read_file(path, NULL);
-	found = text && *text;
-	free(text);
-	return found;
-}
-
-/* a zombie still tells the page faults of the children it waited for */
-static bool had_children(pid_t pid)
-{
-	char path[64], *text, *at;
-	unsigned long faults = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	text = read_file(path, NULL);
-	at = text ? strrchr(text, ')') : NULL;
-	if (at)
-		sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %lu", &faults);
-	free(text);
-	return faults;
+	if (write(workload->go_fd, "", 1) != 1)
+		return fail("cannot release '%s': %s", workload->name, strerror(errno));
+	close(workload->go_fd);
+	workload->go_fd = -1;
+	do
+		got = read(workload->error_fd, &err, sizeof(err));
+	while (got < 0 && errno == EINTR);
+	if (got != sizeof(err))
+		return 0;
+	reap(workload);
+	return fail("cannot run '%s': %s", workload->name, strerror(err));
 }
 
 /**
- * workload_look - see whether the command has ended, and what it has started
- * @workload: running
+ * workload_look - see whether the command has ended
+ * @workload: running, or none
  */
 void workload_look(struct workload *workload)
 {
@@ -165,14 +115,8 @@ void workload_look(struct workload *workload)
 
 	if (!workload->pid || workload->ended)
 		return;
-	if (waitid(P_PID, workload->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid) {
-		workload->has_children = workload->has_children ||
-					 has_threads_or_children(workload->pid);
-		return;
-	}
-	workload->has_children = workload->has_children || had_children(workload->pid);
-	waitpid(workload->pid, &workload->status, 0);
-	workload->ended = true;
+	if (!waitid(P_PID, workload->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
+		reap(workload);
 }
 
 /**
@@ -181,13 +125,15 @@ void workload_look(struct workload *workload)
  */
 void workload_stop(struct workload *workload)
 {
-	if (!workload->pid || workload->ended)
+	if (!workload->pid)
 		return;
-	kill(workload->pid, SIGTERM);
-	/* one that was never released cannot act on the signal */
-	ptrace(PTRACE_DETACH, workload->pid, NULL, (long)SIGTERM);
-	waitpid(workload->pid, &workload->status, 0);
-	workload->ended = true;
+	if (workload->go_fd >= 0)
+		close(workload->go_fd);
+	else if (!workload->ended)
+		kill(workload->pid, SIGTERM);
+	if (!workload->ended)
+		reap(workload);
+	close(workload->error_fd);
 }
 
 /**

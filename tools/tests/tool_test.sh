@@ -1,17 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool end to end: what `pmuring stat`, `record` and `report` say about a
-# program of known length, and that Debian's perf reads the same file. Run by
-# scripts/check/run-tests.sh; a POSIX shell, since the guest has no other.
+# The tool end to end: what `pmuring stat`, `record` and `report` say about
+# programs of known length, and that Debian's perf reads the same files. Run by
+# scripts/check/run-tests.sh; a POSIX shell, since the guest has no other. By its
+# other name, nopmu_tool_test.sh, it tests what the tool does without a PMU.
 
 # what spin.S executes in user space, exit's system call included; no other
 # stop of the program adds to it
 LENGTH=20000004
 PERIOD=100003
 SAMPLES=$((LENGTH / PERIOD))
+# family.S's tasks
+CHILD=10000006
+THREAD=5000006
 
-spin=${0%/*}/spin
+tests=${0%/*}
+spin=$tests/spin
+family=$tests/family
+chain=$tests/clients/chain
 pmuring=${PMURING:-pmuring}
 data=$(mktemp)
 out=$(mktemp)
@@ -39,34 +46,214 @@ prints() {
 	grep -qE -e "$1" "$out"
 }
 
-# script_has N: N lines of `perf script` are in spin_here
-script_has() {
-	[ "$(grep -c spin_here "$out")" = "$1" ]
+lacks() {
+	! prints "$1"
 }
 
-echo 1..16
+# between VALUE LOW HIGH
+between() {
+	echo "$1, wanted $2 to $3"
+	[ "$1" -ge "$2" ] && [ "$1" -le "$3" ]
+}
 
-ok "doctor finds nothing to mend" run "$pmuring" doctor
-ok "doctor names the PMU" prints 'PMU'
+# record OPTION... COMMAND: into $data
+record() {
+	run "$pmuring" record -o "$data" "$@"
+}
 
-ok "stat runs a command" run "$pmuring" stat -e instructions:u "$spin"
-ok "stat counts it to the instruction" prints '^ *20,000,004 +instructions:u'
+report() {
+	run "$pmuring" report -i "$data" "$@"
+}
 
-ok "record runs a command" run "$pmuring" record -e instructions:u -c $PERIOD -o "$data" "$spin"
-ok "report reads the file" run "$pmuring" report -i "$data"
-ok "report: one sample each period" prints "^# Samples: $SAMPLES of event 'instructions:u'"
-ok "report: the function, command and object" prints '100\.00% .*spin .*spin .*spin_here'
-ok "report: the totals" prints "^# Totals: $SAMPLES samples, 0 lost, 0 throttled"
+# samples_of WHAT: lines of `perf script` that say so
+samples_of() {
+	run perf script -i "$data"
+	grep -c -e "$1" "$out"
+}
 
-ok "perf report reads the file" run perf report --stdio -i "$data"
-ok "perf report: the function" prints '100\.00% .*spin .*spin .*spin_here'
-ok "perf script reads the file" run perf script -i "$data"
-ok "perf script: every sample in the function" script_has $SAMPLES
+# number_of REGEX: of the report's line that matches
+number_of() {
+	sed -nE "s/$1/\1/p" "$out"
+}
 
-run "$pmuring" record -e nonsense -o "$data" "$spin"
-ok "an unknown event is named in the error" prints "error: .*'nonsense'"
-run "$pmuring" record -p 999999 -o "$data"
-ok "a dead process is named in the error" prints 'error: .*999999'
-ok "no file: the error names it" sh -c "! $pmuring report -i /nonexistent > $out 2>&1 && grep -q 'error: .*/nonexistent' $out"
+doctor() {
+	ok "doctor finds nothing to mend" run "$pmuring" doctor
+	ok "doctor names the PMU" prints 'ok    PMU'
+	ok "doctor tries it" prints 'ok    trial +cycles:u'
+}
 
-rm -f "$data" "$out" "$out.now"
+counts() {
+	ok "stat runs a command" run "$pmuring" stat -e instructions:u "$spin"
+	ok "stat counts it to the instruction" prints '^ *20,000,004 +instructions:u'
+	ok "stat -e {a,b}" run "$pmuring" stat -e '{instructions,branches}:u' "$spin"
+	ok "stat -e {a,b}: the leader" prints '^ *20,000,004 +instructions:u'
+	ok "stat -e {a,b}: the sibling" prints '^ *10,000,002 +branches:u'
+	ok "stat" run "$pmuring" stat "$spin"
+	ok "stat: the clock" prints '^ +[0-9.]+ msec task-clock +# +[0-9.]+ CPUs utilized'
+	ok "stat: software events" prints '^ +[1-9][0-9]* +page-faults +# +[0-9.]+ K?/sec'
+	ok "stat: hardware events" prints '^ +20,[0-9]{3},[0-9]{3} +instructions +# +[0-9.]+  insn per cycle'
+	ok "stat: the time of the user" prints '^ +0\.[0-9]+ seconds user'
+	ok "stat -a" run "$pmuring" stat -a -e instructions:u,cpu-clock "$spin"
+	ok "stat -a: more than the command" prints '^ *2[0-9],[0-9]{3},[0-9]{3} +instructions:u'
+	ok "stat -a: all CPUs" prints "msec cpu-clock +# +$(grep -c ^processor /proc/cpuinfo)\.[0-9]+ CPUs"
+}
+
+repeated() {
+	ok "stat -r 3" run "$pmuring" stat -r 3 -e instructions:u "$spin"
+	ok "stat -r: the mean, without spread" prints '^ *20,000,004 +instructions:u +\( \+- +0\.00% \)'
+	ok "stat -r: says how often" prints '\(3 runs\)'
+	ok "stat -I" run "$pmuring" stat -I 10 -x, -e instructions:u "$spin"
+	ok "stat -I: more intervals than one" [ "$(grep -c instructions "$out")" -gt 1 ]
+	ok "stat -I: they add up to the instruction" [ "$(awk -F, '{ sum += $2 } END { print sum }' "$out")" = $LENGTH ]
+	# more than there are counters
+	events=r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u
+	ok "stat of many events" run "$pmuring" stat -x, -e $events,$events,$events "$spin"
+	ok "stat of many: each had a counter" lacks 'not counted'
+	ok "stat of many: not all the time" prints 'r00c4:u,[0-9]+,[1-9][0-9]\.[0-9]+,'
+}
+
+inherited() {
+	ok "stat follows children and threads" run "$pmuring" stat -x, -e instructions:u "$family"
+	ok "stat: all of them, to the instruction" prints "^$((18 + CHILD + THREAD)),,instructions:u,"
+	ok "stat -i" run "$pmuring" stat -i -x, -e instructions:u "$family"
+	ok "stat -i: the first task alone" prints '^18,,instructions:u,'
+	ok "record follows children and threads" record -e instructions:u -c $PERIOD "$family"
+	# each CPU that a task was on may keep the rest of a period
+	ok "record: samples of the child" between "$(samples_of ' child_here')" $((CHILD / PERIOD - 1)) $((CHILD / PERIOD))
+	ok "record: samples of the thread" between "$(samples_of ' thread_here')" $((THREAD / PERIOD - 1)) $((THREAD / PERIOD))
+	ok "record -i" record -i -e instructions:u -c $PERIOD "$family"
+	ok "record -i: the first task alone" prints ': 0 samples, 0 lost'
+}
+
+# processes that live for a fraction of a millisecond
+named() {
+	# shellcheck disable=SC2016	# for that shell
+	ok "record of short-lived processes" record -e instructions:u -c 5003 \
+		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
+	ok "record: every sample has a name" lacks 'no record names'
+	report -s comm -n
+	ok "report: the processes by their names" [ "$(number_of '^ .*  +([0-9]+)  true$')" -gt 10 ]
+	ok "report: no process without a name" lacks ' :[0-9]'
+	ok "record -a" record -a -e instructions:u -c $PERIOD sh -c "$spin; $spin"
+	ok "record -a: every sample has a name" lacks 'no record names'
+	ok "record -a: samples of the programs" between "$(samples_of ' spin_here')" $((2 * SAMPLES - 2)) $((2 * SAMPLES + 2))
+}
+
+profile() {
+	ok "record runs a command" record -e instructions:u -c $PERIOD "$spin"
+	ok "report reads the file" report
+	ok "report: one sample each period" prints "^# Samples: $SAMPLES of event 'instructions:u'"
+	ok "report: the function, command and object" prints '100\.00% .*spin .*spin .*spin_here'
+	ok "report: the totals" prints "^# Totals: $SAMPLES samples, 0 lost, 0 throttled"
+	ok "perf report reads the file" run perf report --stdio -i "$data"
+	ok "perf report: the function" prints '100\.00% .*spin .*spin .*spin_here'
+	ok "perf script reads the file" [ "$(samples_of spin_here)" = $SAMPLES ]
+}
+
+frequency() {
+	ok "record without options" record "$spin"
+	report -n
+	ok "record: about 4000 a second of 20 ms" between "$(number_of '^# Totals: ([0-9]+) samples.*')" 60 110
+	ok "record: cycles" prints "of event 'cycles'"
+	ok "record -F 10000" record -F 10000 -e cycles:u "$spin"
+	ok "record -F: about as many" between "$(samples_of spin_here)" 150 260
+}
+
+call_chains() {
+	ok "record -g" record -g -e instructions:u -c $PERIOD "$chain"
+	report
+	ok "report: the line" prints '100\.00% .*inner_here'
+	ok "report: the callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
+	report -g none
+	ok "report -g none" lacks middle_here
+	ok "perf report reads the chains" run perf report --stdio --no-children -i "$data"
+	ok "perf report: the same callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
+}
+
+groups() {
+	ok "record -e {a,b}:S" record -e '{instructions,branches}:uS' -c $PERIOD "$spin"
+	report
+	ok "report: the leader's samples" prints "^# Samples: $SAMPLES of event 'instructions:u'"
+	ok "report: the sibling's, as often" prints "^# Samples: $SAMPLES of event 'branches:u'"
+	# all but the last, unfinished period
+	ok "report: the sibling's count" between "$(number_of '^# Event count \(approx.\): ((9|10)[0-9]{6})$')" $((10000002 - PERIOD)) 10000002
+	ok "perf report reads the group" run perf report --stdio --group -i "$data"
+	ok "perf report: both events" prints '100\.00% +100\.00% .*spin_here'
+	ok "record of two -e" record -e instructions:u -e branches:u -c $PERIOD "$spin"
+	ok "the first" [ "$(samples_of instructions:u)" = $SAMPLES ]
+	ok "the second" [ "$(samples_of branches:u)" = $((10000002 / PERIOD)) ]
+}
+
+attached() {
+	sh -c "while :; do $spin; done" &
+	busy=$!
+	ok "record -p" record -p $busy -e instructions:u -c 1000003 sleep 0.3
+	kill $busy
+	wait $busy 2>/dev/null
+	ok "record -p: what it starts" between "$(samples_of ' spin_here')" 20 1000
+	ok "record -p: by name" lacks '^ *:[0-9]'
+}
+
+busy_pmu() {
+	perf stat -a -e cycles sleep 3 2>/dev/null &
+	sleep 0.5
+	ok "record while perf holds the PMU" record "$spin"
+	ok "record: says who and what to do" prints "warning: .*cpu-clock.*"
+	ok "record: names the holder" prints 'perf or the NMI watchdog holds the PMU: sysctl'
+	ok "stat while perf holds the PMU" run "$pmuring" stat "$spin"
+	ok "stat: what cannot be counted" prints '<not supported> +cycles'
+	ok "stat: what can" prints 'msec task-clock'
+	ok "stat: says why" prints 'warning: .*holds the PMU'
+	wait
+}
+
+errors() {
+	record -e nonsense "$spin"
+	ok "an unknown event is named in the error" prints "error: .*'nonsense'"
+	record -p 999999
+	ok "a dead process is named in the error" prints 'error: .*999999'
+	record /nonexistent
+	ok "a missing command is named in the error" prints 'error: .*/nonexistent'
+	ok "no file: the error names it" sh -c "! $pmuring report -i /nonexistent > $out 2>&1 && grep -q 'error: .*/nonexistent' $out"
+}
+
+without_pmu() {
+	ok "doctor finds nothing to mend" run "$pmuring" doctor
+	ok "doctor says that there is no PMU" prints '^note  PMU'
+	ok "doctor says what there is" prints 'sampling works here, by the clock'
+	ok "record falls back" record -F 1000 sh -c "$spin; $spin"
+	ok "record: says so" prints "warning: cannot sample 'cycles' .*cpu-clock"
+	ok "record: and why" prints 'shows no PMU'
+	ok "perf report reads it" run perf report --stdio -i "$data"
+	ok "perf report: the event" prints "of event 'cpu-clock'"
+	report
+	ok "report: the function" prints '[0-9]% .*spin_here'
+	ok "stat" run "$pmuring" stat "$spin"
+	ok "stat: what cannot be counted" prints '<not supported> +cycles'
+	ok "stat: what can" prints 'msec task-clock +# +[0-9.]+ CPUs utilized'
+	record -e cycles "$spin"
+	ok "-e cycles does not fall back" prints "error: cannot open event 'cycles'"
+}
+
+case $0 in
+*nopmu*)
+	echo 1..13
+	without_pmu
+	;;
+*)
+	echo 1..83
+	doctor
+	counts
+	repeated
+	inherited
+	named
+	profile
+	frequency
+	call_chains
+	groups
+	attached
+	busy_pmu
+	errors
+	;;
+esac
+rm -f "$data" "$data.old" "$out" "$out.now"

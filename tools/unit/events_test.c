@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event names and CPU lists: what each spelling comes to. Run on the host.
+ * Event names, groups and CPU lists: what each spelling comes to. Run on the host.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "events.h"
 #include "tap.h"
@@ -31,12 +32,22 @@ static const struct {
 	{ "cpu/event=0x187/", 1, PERF_TYPE_RAW, 0x100000087, false, false },
 	{ "cpu/config=0x1234,name=mine/", 1, PERF_TYPE_RAW, 0x1234, false, false },
 	{ "cpu/instructions/", 1, PERF_TYPE_HARDWARE, 1, false, false },
+	{ "cpu/event=0x3c/:u", 1, PERF_TYPE_RAW, 0x3c, false, true },
+	{ "cpu-clock", 1, PERF_TYPE_SOFTWARE, 0, false, false },
+	{ "task-clock:u", 1, PERF_TYPE_SOFTWARE, 1, false, true },
+	{ "faults,cs", 2, PERF_TYPE_SOFTWARE, 3, false, false },
+	{ "migrations,minor-faults,major-faults", 3, PERF_TYPE_SOFTWARE, 6, false, false },
+	{ "{cycles,instructions}:k", 2, PERF_TYPE_HARDWARE, 1, true, false },
+	{ "{cycles:u,instructions:u}:k", 2, PERF_TYPE_HARDWARE, 1, false, false },
+	{ "{cpu/event=0xc4,umask=1/,r3c:u}", 2, PERF_TYPE_RAW, 0x3c, false, true },
 };
 
 static const char *const bad[] = {
 	"", "cycles,", ",cycles", "nonsense", "cycles:x", "rxyz", "cpu/umask=0x100/",
 	"cpu/nothing=1/", "cpu/event=0x1000/", "cpu/event=x/", "cycles:u:u:q",
-	"r11112222333344445",
+	"r11112222333344445", "{cycles", "cycles}", "{}", "{cycles,}", "{,cycles}", "{a,{b}}",
+	"{cycles,{instructions}}", "{cycles}x", "{cycles}:", "{cycles}:q", "{cycles},",
+	"{nonsense,cycles}",
 };
 
 static void test_good(void)
@@ -65,6 +76,34 @@ static void test_bad(void)
 	}
 }
 
+static void test_groups(void)
+{
+	struct event_list list = { 0 };
+	struct event *events;
+
+	ok(!events_add(&list, "cs,{cycles,instructions:p}:uSDe,{branches},r3c:I") && list.nr == 5,
+	   "a group between others");
+	events = list.events;
+	ok(events[0].leader == 0 && events[1].leader == 1 && events[2].leader == 1 &&
+	   events[3].leader == 3 && events[4].leader == 4, "who leads");
+	ok(events_group_size(&list, 0) == 1 && events_group_size(&list, 1) == 2 &&
+	   events_group_size(&list, 2) == 0, "how many there are in a group");
+	ok(events[1].sample_read && events[2].sample_read && !events[0].sample_read &&
+	   !events[3].sample_read, ":S");
+	ok(events[1].attr.pinned && events[1].attr.exclusive && !events[2].attr.pinned &&
+	   !events[2].attr.exclusive, ":D and :e are for the leader");
+	ok(events[2].attr.precise_ip == 1 && events[2].attr.exclude_kernel &&
+	   events[4].attr.exclude_idle, "modifiers of the group and of the event");
+	ok(!strcmp(events[1].name, "cycles:u") && !strcmp(events[2].name, "instructions:pu") &&
+	   !strcmp(events[4].name, "r3c:I"), "names with what changes the count");
+	events_free(&list);
+	ok(!events_add(&list, "cycles:pppP") && list.events[0].attr.precise_ip == 3, ":ppp");
+	ok(!events_add(&list, "cycles:D") && list.events[1].attr.pinned &&
+	   list.events[1].leader == 1, "a second -e, pinned");
+	ok(events_add_tracker(&list)->attr.config == PERF_COUNT_SW_DUMMY, "a tracker");
+	events_free(&list);
+}
+
 static bool cpus_are(const char *list, size_t want_nr, int want_last)
 {
 	int *cpus = NULL;
@@ -90,9 +129,10 @@ static void test_cpus(void)
 
 int main(void)
 {
-	plan(ARRAY_SIZE(good) + ARRAY_SIZE(bad) + 2 + 7);
+	plan(ARRAY_SIZE(good) + ARRAY_SIZE(bad) + 10 + 2 + 7);
 	test_good();
 	test_bad();
+	test_groups();
 	test_cpus();
 	return done();
 }

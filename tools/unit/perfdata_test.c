@@ -65,10 +65,11 @@ static void put_sample(struct record_sink *sink, uint64_t id, uint64_t time)
 
 static int write_file(void)
 {
-	struct event events[2] = { { .name = "cycles" }, { .name = "instructions:u" } };
+	struct event events[2] = { { .name = "cycles" },
+				   { .name = "instructions:u", .leader = 1 } };
 	struct event_list list = { events, 2 };
 	struct counter counters[2] = { { .event = 0, .id = 11 }, { .event = 1, .id = 12 } };
-	struct evlist evlist = { &list, counters, 2 };
+	struct evlist evlist = { .events = &list, .counters = counters, .nr = 2 };
 	char *argv[3] = { "pmuring", "record", NULL };
 	struct perfdata_facts facts = { .evlist = &evlist, .argv = argv };
 	struct record_sink sink = { .sample_type = TYPE };

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command line of record, and the attributes that it makes of the events.
+ * Called by record.c before anything is open.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "door.h"
+#include "record_options.h"
+#include "session.h"
+#include "util.h"
+
+/* perf's */
+#define DEFAULT_FREQ	4000
+#define DEFAULT_PAGES	128
+#define FREQ_MAX	UINT64_MAX
+
+#define KEY_CALL_GRAPH	1000
+
+static const struct argp_option record_options[] = {
+	{ "event", 'e', "EVENTS", 0, "Sample these events, separated by commas: cycles, instructions, cpu-clock, page-faults …, rXXXX, cpu/event=0x..,umask=0x../, or a name that libpfm4 knows; groups as {a,b}; :u or :k behind it for user or kernel mode only, {a,b}:S to read the group at each sample of its first event (default: cycles, or cpu-clock without a PMU)", 0 },
+	{ "freq", 'F', "FREQ", 0, "Sample about FREQ times a second, or as often as allowed: max (default: 4000)", 0 },
+	{ "count", 'c', "PERIOD", 0, "Sample every PERIOD events instead", 0 },
+	{ NULL, 'g', NULL, 0, "Write the call chain of each sample, by frame pointers", 0 },
+	{ "call-graph", KEY_CALL_GRAPH, "fp", 0, "The same", 0 },
+	{ "period", 'P', NULL, 0, "Write the period into each sample, as -F does anyway", 0 },
+	{ "mmap-pages", 'm', "PAGES", 0, "Pages of each ring, a power of two (default: 128)", 0 },
+	{ "output", 'o', "FILE", 0, "Write to FILE (default: perf.data)", 0 },
+	{ "kallsyms", 'k', NULL, 0, "Keep this kernel's symbols as FILE.kallsyms, to report on another machine", 0 },
+	{ "quiet", 'q', NULL, 0, "Print warnings and errors only", 0 },
+	{ "verbose", 'v', NULL, 0, "Print what is done", 0 },
+	{ 0 }
+};
+
+static int parse_pages(const char *arg, uint64_t *pages)
+{
+	if (!parse_u64(arg, pages) || !*pages || *pages & (*pages - 1) || *pages > 1 << 20)
+		return fail("-m %s: give a power of two", arg);
+	return 0;
+}
+
+static int parse_period(const char *arg, uint64_t *period)
+{
+	if (!parse_u64(arg, period) || !*period || *period >> 63)
+		return fail("-c %s: give a number from 1 to 2^63 - 1", arg);
+	return 0;
+}
+
+static int parse_freq(const char *arg, uint64_t *freq)
+{
+	if (!strcmp(arg, "max")) {
+		*freq = FREQ_MAX;
+		return 0;
+	}
+	if (!parse_u64(arg, freq) || !*freq || *freq == FREQ_MAX)
+		return fail("-F %s: give samples per second, or max", arg);
+	return 0;
+}
+
+static int parse_call_graph(const char *arg, bool *call_chains)
+{
+	if (strcmp(arg, "fp"))
+		return fail("--call-graph %s: call chains are found by frame pointers, fp, alone",
+			    arg);
+	*call_chains = true;
+	return 0;
+}
+
+static error_t parse_record(int key, char *arg, struct argp_state *state)
+{
+	struct record_options *opts = state->input;
+	int ret = 0;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &opts->target;
+		break;
+	case 'e':
+		ret = events_add(&opts->events, arg);
+		break;
+	case 'F':
+		ret = parse_freq(arg, &opts->freq);
+		break;
+	case 'c':
+		ret = parse_period(arg, &opts->period);
+		break;
+	case 'g':
+		opts->call_chains = true;
+		break;
+	case KEY_CALL_GRAPH:
+		ret = parse_call_graph(arg, &opts->call_chains);
+		break;
+	case 'P':
+		opts->with_period = true;
+		break;
+	case 'm':
+		ret = parse_pages(arg, &opts->pages);
+		break;
+	case 'o':
+		opts->output = arg;
+		break;
+	case 'k':
+		opts->kallsyms = true;
+		break;
+	case 'q':
+		verbosity = -1;
+		break;
+	case 'v':
+		verbosity++;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (ret)
+		exit(EXIT_TOOL);
+	return 0;
+}
+
+static const struct argp record_argp = {
+	.options = record_options,
+	.parser = parse_record,
+	.args_doc = "[-- COMMAND [ARG...]]",
+	.doc = "Samples a command, tasks or CPUs and writes a perf.data file, which pmuring report, perf report and perf script read.\vWith -a, -C, -p or -t the command is only what the recording lasts for. Exits with the command's status, or 255 when recording itself fails.",
+	.children = target_children,
+};
+
+/* as perf: more than is allowed becomes as much as is allowed */
+static void limit_freq(struct record_options *opts)
+{
+	struct pmuring_info info;
+
+	if (opts->period || door_info(&info) || opts->freq <= info.max_sample_rate)
+		return;
+	if (opts->freq != FREQ_MAX)
+		warn("sampling at %u Hz instead of %lu: the parameter max_sample_rate of the module is the limit",
+		     info.max_sample_rate, opts->freq);
+	opts->freq = info.max_sample_rate;
+}
+
+static void set_rate(const struct record_options *opts, struct perf_event_attr *attr)
+{
+	attr->freq = !opts->period;
+	if (opts->period)
+		attr->sample_period = opts->period;
+	else
+		attr->sample_freq = opts->freq;
+}
+
+static void set_fields(const struct record_options *opts, struct perf_event_attr *attr)
+{
+	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+			    PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	if (target_is_cpus(&opts->target))
+		attr->sample_type |= PERF_SAMPLE_CPU;
+	if (opts->with_period || !opts->period)
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	if (opts->call_chains)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (attr->read_format & PERF_FORMAT_GROUP)
+		attr->sample_type |= PERF_SAMPLE_READ;
+	attr->sample_id_all = 1;
+	attr->watermark = 1;
+	attr->wakeup_watermark = opts->pages * sysconf(_SC_PAGESIZE) / 2;
+}
+
+static void set_sideband(struct perf_event_attr *attr)
+{
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+}
+
+/*
+ * What runs already goes on while its past is looked up in /proc, so its sideband
+ * begins before that, with an event of its own.
+ */
+static void add_tracker(struct record_options *opts)
+{
+	struct perf_event_attr *attr = &events_add_tracker(&opts->events)->attr;
+
+	attr->read_format = READING_FORMAT;
+	attr->inherit = target_inherits(&opts->target);
+	set_fields(opts, attr);
+	set_sideband(attr);
+}
+
+static void set_attrs(struct record_options *opts)
+{
+	session_prepare(&opts->target, &opts->events);
+	for (size_t i = 0; i < opts->events.nr; i++) {
+		struct perf_event_attr *attr = &opts->events.events[i].attr;
+
+		set_fields(opts, attr);
+		/* of a group that is read, the leader alone samples */
+		if (!(attr->read_format & PERF_FORMAT_GROUP) || opts->events.events[i].leader == i)
+			set_rate(opts, attr);
+	}
+	if (target_is_running(&opts->target))
+		add_tracker(opts);
+	else
+		set_sideband(&opts->events.events[0].attr);
+}
+
+/**
+ * record_options_parse - understand the command line
+ * @opts: filled in
+ * @argc: of the subcommand
+ * @argv: of the subcommand
+ *
+ * Return: 0, or -1 after a message to the user
+ */
+int record_options_parse(struct record_options *opts, int argc, char **argv)
+{
+	*opts = (struct record_options){
+		.freq = DEFAULT_FREQ,
+		.pages = DEFAULT_PAGES,
+		.output = "perf.data",
+		.command_line = argv,
+	};
+	argv[0] = "pmuring record";
+	if (argp_parse(&record_argp, argc, argv, ARGP_IN_ORDER, NULL, opts) ||
+	    target_check(&opts->target))
+		return -1;
+	if (!opts->events.nr) {
+		if (events_add(&opts->events, "cycles"))
+			return -1;
+		opts->events.events[0].or_clock = true;
+	}
+	limit_freq(opts);
+	set_attrs(opts);
+	return 0;
+}

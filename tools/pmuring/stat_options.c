@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command line of stat. Called by stat.c before anything is open.
+ */
+#include <argp.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "session.h"
+#include "stat.h"
+#include "util.h"
+
+/* perf's; whole CPUs have no task whose clock could be read */
+#define DEFAULT_EVENTS	"context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses"
+#define INTERVAL_MIN	10
+
+static const struct argp_option stat_options[] = {
+	{ "event", 'e', "EVENTS", 0, "Count these events, separated by commas; names and {groups} as in record (default: task-clock," DEFAULT_EVENTS ")", 0 },
+	{ "repeat", 'r', "N", 0, "Run the command N times and print means and their spread", 0 },
+	{ "interval-print", 'I', "MS", 0, "Print what was counted every MS milliseconds", 0 },
+	{ "field-separator", 'x', "SEP", 0, "Print fields separated by SEP: value, unit, event, ns on a counter, percent of the time on a counter, metric, its unit", 0 },
+	{ "output", 'o', "FILE", 0, "Print to FILE (default: the standard error output)", 0 },
+	{ 0 }
+};
+
+static int parse_repeat(const char *arg, uint64_t *repeat)
+{
+	if (!parse_u64(arg, repeat) || !*repeat || *repeat > 1000000)
+		return fail("-r %s: give a number of runs", arg);
+	return 0;
+}
+
+static int parse_interval(const char *arg, uint64_t *interval)
+{
+	if (!parse_u64(arg, interval) || *interval < INTERVAL_MIN || *interval > 86400000)
+		return fail("-I %s: give milliseconds, %d or more", arg, INTERVAL_MIN);
+	return 0;
+}
+
+static error_t parse_stat(int key, char *arg, struct argp_state *state)
+{
+	struct stat_options *opts = state->input;
+	int ret = 0;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &opts->target;
+		break;
+	case 'e':
+		ret = events_add(&opts->events, arg);
+		break;
+	case 'r':
+		ret = parse_repeat(arg, &opts->repeat);
+		break;
+	case 'I':
+		ret = parse_interval(arg, &opts->interval);
+		break;
+	case 'x':
+		opts->separator = arg;
+		break;
+	case 'o':
+		opts->output = arg;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (ret)
+		exit(EXIT_TOOL);
+	return 0;
+}
+
+static const struct argp stat_argp = {
+	.options = stat_options,
+	.parser = parse_stat,
+	.args_doc = "[-- COMMAND [ARG...]]",
+	.doc = "Counts events of a command, tasks or CPUs.\vA count of an event that shared its counter with others is scaled, and followed by the part of the time that it was counted. Exits with the command's status, or 255 when counting itself fails.",
+	.children = target_children,
+};
+
+static int add_default_events(struct stat_options *opts)
+{
+	const char *clock = target_is_cpus(&opts->target) ? "cpu-clock" : "task-clock";
+
+	return events_add(&opts->events, clock) || events_add(&opts->events, DEFAULT_EVENTS);
+}
+
+/* -r repeats what begins and ends by itself */
+static int check_repeat(const struct stat_options *opts)
+{
+	if (opts->repeat > 1 && opts->interval)
+		return fail("-r and -I exclude each other");
+	if (opts->repeat > 1 && !opts->target.argv)
+		return fail("-r repeats a command: give one");
+	return 0;
+}
+
+/**
+ * stat_options_parse - understand the command line
+ * @opts: filled in
+ * @argc: of the subcommand
+ * @argv: of the subcommand
+ *
+ * Return: 0, or -1 after a message to the user
+ */
+int stat_options_parse(struct stat_options *opts, int argc, char **argv)
+{
+	*opts = (struct stat_options){ .repeat = 1 };
+	argv[0] = "pmuring stat";
+	if (argp_parse(&stat_argp, argc, argv, ARGP_IN_ORDER, NULL, opts) ||
+	    target_check(&opts->target) || check_repeat(opts))
+		return -1;
+	if (!opts->events.nr && add_default_events(opts))
+		return -1;
+	session_prepare(&opts->target, &opts->events);
+	for (size_t i = 0; i < opts->events.nr; i++)
+		opts->events.events[i].optional = true;
+	return 0;
+}
