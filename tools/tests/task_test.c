@@ -14,60 +14,12 @@
 #include "door.h"
 #include "events.h"
 #include "machine.h"
+#include "players.h"
 #include "tap.h"
 #include "workers.h"
 #include "workload.h"
 
 #define LOOPS		10000
-
-/* two tasks that hand a byte to and fro: each slice of either is one round */
-struct players {
-	int pipes[2][2];
-	struct worker workers[2];
-};
-
-struct side {
-	struct players *players;
-	int index;
-	int cpu;
-};
-
-static void play(uint64_t rounds, void *data)
-{
-	const struct side *side = data;
-	struct players *p = side->players;
-
-	cpu_pin(side->cpu);
-	work_pingpong(p->pipes[side->index][0], p->pipes[!side->index][1], rounds, LOOPS);
-}
-
-static void start_players(struct players *p, int cpu_a, int cpu_b)
-{
-	struct side sides[] = { { p, 0, cpu_a }, { p, 1, cpu_b } };
-
-	for (int i = 0; i < 2; i++)
-		if (pipe(p->pipes[i]))
-			bail_out("no pipe");
-	for (int i = 0; i < 2; i++)
-		worker_start(&p->workers[i], play, &sides[i]);
-}
-
-static void run_players(struct players *p, uint64_t rounds)
-{
-	worker_order(&p->workers[0], rounds);
-	worker_order(&p->workers[1], rounds);
-	worker_wait(&p->workers[0]);
-	worker_wait(&p->workers[1]);
-}
-
-static void end_players(struct players *p)
-{
-	for (int i = 0; i < 2; i++) {
-		worker_end(&p->workers[i]);
-		close(p->pipes[i][0]);
-		close(p->pipes[i][1]);
-	}
-}
 
 /* more(n) - more(m) is the work alone: what surrounds it is the same each time */
 static void check_work(uint64_t got, uint64_t rounds, uint64_t round, const char *what)
@@ -86,11 +38,11 @@ static void pingpong(int cpu_a, int cpu_b, const char *what)
 	int fds[2];
 
 	attr.disabled = 0;
-	start_players(&p, cpu_a, cpu_b);
+	players_start(&p, cpu_a, cpu_b, LOOPS);
 	for (int i = 0; i < 2; i++)
 		fds[i] = open_event(&attr, p.workers[i].pid, -1);
 	for (int pass = 0; pass < 3; pass++) {
-		run_players(&p, 100 * (pass + 1));
+		players_run(&p, 100 * (pass + 1));
 		for (int i = 0; i < 2; i++)
 			values[pass][i] = read_value(fds[i]);
 	}
@@ -100,7 +52,7 @@ static void pingpong(int cpu_a, int cpu_b, const char *what)
 		check_work(more, 100, 2 * LOOPS + WORK_PINGPONG_ROUND, what);
 		close(fds[i]);
 	}
-	end_players(&p);
+	players_end(&p);
 }
 
 /* samples of a task that is switched out all the time */
@@ -115,12 +67,12 @@ static void pingpong_samples(uint64_t period, const char *what)
 	int fds[2];
 
 	attr.disabled = 0;
-	start_players(&p, 0, 0);
+	players_start(&p, 0, 0, LOOPS);
 	for (int i = 0; i < 2; i++) {
 		fds[i] = open_event(&attr, p.workers[i].pid, -1);
 		map_ring(&rings[i], fds[i], 64);
 	}
-	run_players(&p, 400);
+	players_run(&p, 400);
 	for (int i = 0; i < 2; i++) {
 		tallies[i] = drain(&rings[i], NULL, NULL);
 		value = read_value(fds[i]);
@@ -134,7 +86,7 @@ static void pingpong_samples(uint64_t period, const char *what)
 		ring_unmap(&rings[i]);
 		close(fds[i]);
 	}
-	end_players(&p);
+	players_end(&p);
 }
 
 /* a task that moves from CPU to CPU all the time */
