@@ -181,7 +181,8 @@ int pmr_attr_check_rights(const struct perf_event_attr *attr)
 static bool refused_as_unknown(const struct perf_event_attr *attr)
 {
 	return attr->namespaces || attr->text_poke || attr->build_id || attr->cgroup ||
-	       attr->aux_output || attr->aux_sample_size ||
+	       attr->aux_sample_size ||
+	       (attr->aux_output && attr->type != PERF_TYPE_SOFTWARE) ||
 	       attr->sample_type & (PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
 				    PERF_SAMPLE_CODE_PAGE_SIZE);
 }
@@ -189,7 +190,7 @@ static bool refused_as_unknown(const struct perf_event_attr *attr)
 /* Bits that mean what they mean in perf, and are not built yet. */
 static bool not_built(const struct perf_event_attr *attr)
 {
-	return attr->sigtrap || attr->exclude_host ||
+	return attr->sigtrap || attr->aux_output || attr->exclude_host ||
 	       attr->sample_type & ~(u64)PMR_SAMPLE_TYPES;
 }
 

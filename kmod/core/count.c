@@ -14,7 +14,7 @@
 #include "core/event.h"
 #include "core/inherit.h"
 
-/* read() and samples of a group stay below this (perf_event_open(2), E2BIG). */
+/* read() and samples of a group are not bigger (perf_event_open(2), E2BIG). */
 #define READ_SIZE_MAX	(16 * 1024)
 
 /**
@@ -229,7 +229,7 @@ unsigned int pmr_read_words(u64 format, unsigned int members)
 
 static bool too_big(const struct pmr_event *event, unsigned int members)
 {
-	return pmr_read_words(event->attr.read_format, members) * sizeof(u64) >= READ_SIZE_MAX;
+	return pmr_read_words(event->attr.read_format, members) * sizeof(u64) > READ_SIZE_MAX;
 }
 
 /**
@@ -241,7 +241,7 @@ static bool too_big(const struct pmr_event *event, unsigned int members)
  */
 int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event)
 {
-	unsigned int members = leader->nr_siblings + 1;	/* as perf, which leaves the new one out */
+	unsigned int members = leader->nr_siblings + 2;
 	struct pmr_event *sibling;
 
 	if (leader == event)

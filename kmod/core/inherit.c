@@ -55,6 +55,7 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 	copy->attr = top->attr;
 	copy_hw(&copy->hw, &event->hw,
 		copy->attr.freq ? event->hw.period : copy->attr.sample_period);
+	copy->freq_period = event->freq_period;
 	copy->plan = event->plan;
 	copy->top = top;
 	copy->cpu = event->cpu;

@@ -194,6 +194,24 @@ static u64 allowed_counters(u64 config)
 	return general;
 }
 
+static bool is_ours(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_RAW || attr->type == PERF_TYPE_HARDWARE ||
+	       attr->type == PERF_TYPE_HW_CACHE;
+}
+
+static int select_config(const struct perf_event_attr *attr, u64 *config)
+{
+	switch (attr->type) {
+	case PERF_TYPE_RAW:
+		return raw_config(attr, config);
+	case PERF_TYPE_HARDWARE:
+		return generic_config(attr, config);
+	default:
+		return cache_config(attr);
+	}
+}
+
 /**
  * pmr_intel_init_event() - how an attr is programmed
  * @hw: filled in: pmu, config, fixed_config, allowed, kernel, user
@@ -209,21 +227,18 @@ int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
 	u64 config;
 	int err;
 
-	/* No PEBS, no LBR, no XMM registers; asked before the config, as in perf. */
-	if (attr->precise_ip || attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+	if (!is_ours(attr))
+		return -ENOENT;
+	/* No PEBS, and so no XMM registers; asked before the config, as in perf. */
+	if (attr->precise_ip)
 		return -EOPNOTSUPP;
 	if ((attr->sample_regs_user | attr->sample_regs_intr) & PERF_REG_EXTENDED_MASK)
 		return -EINVAL;
-	if (attr->type == PERF_TYPE_RAW)
-		err = raw_config(attr, &config);
-	else if (attr->type == PERF_TYPE_HARDWARE)
-		err = generic_config(attr, &config);
-	else if (attr->type == PERF_TYPE_HW_CACHE)
-		err = cache_config(attr);
-	else
-		err = -ENOENT;
+	err = select_config(attr, &config);
 	if (err)
 		return err;
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		return -EOPNOTSUPP;	/* no LBR */
 
 	hw->allowed = allowed_counters(config);
 	if (!hw->allowed)
