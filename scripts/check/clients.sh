@@ -66,10 +66,10 @@ boot() {
 	clients-nopmu*) args+=(--append clearcpuid=arch_perfmon) ;;
 	esac
 	"$ROOT/scripts/vm/run" --kernel "$KERNEL" --name "$NAME" --log "$OUT/$NAME.console" \
-		--timeout 900 "${args[@]}" \
+		--timeout 1500 "${args[@]}" \
 		--file "$BUILD/tests/spin:/tests/" --file "$BUILD/tests/clients:/tests/" \
 		--file "$MODULE" --file "$ROOT/scripts/check/run-tests.sh" "$@" -- \
-		"${SIDES:+SIDES='$SIDES' }/root/run-tests.sh /root/pmuring.ko$list"
+		"export SIDES='${SIDES:-kernel pmuring}'; /root/run-tests.sh /root/pmuring.ko$list"
 }
 
 "$ROOT/scripts/setup/packages.sh" clients

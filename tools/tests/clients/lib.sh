@@ -31,7 +31,8 @@ ok() {
 	if "$@" > "$dir/now" 2>&1; then
 		echo "ok $n - $what"
 	else
-		{ echo "$*"; tail -n 4 "$dir/now"; tail -n 24 "$out"; } | sed 's/^/# /'
+		# a program that was ended may leave a line without its end
+		{ echo "$*"; tail -n 4 "$dir/now"; tail -n 24 "$out"; echo; } | sed 's/^/# /'
 		echo "not ok $n - $what"
 	fi
 }

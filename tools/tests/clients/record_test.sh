@@ -131,7 +131,7 @@ call_chains() {
 top() {
 	sh -c "while :; do $SPIN; done" &
 	BUSY=$!
-	LIMIT=4 client perf top --stdio -e instructions:u -c $PERIOD -d 1
+	LIMIT=5 client perf top --stdio -e instructions:u -c $PERIOD -d 1
 	ok "top: what is running" prints '[0-9]+\.[0-9]+% +spin +\[\.\] spin_here'
 	idle
 }
@@ -143,7 +143,7 @@ hide_kernel_symbols() {
 }
 
 hide_kernel_symbols
-both default_record periods system_wide attached inherited groups switches
+both default_record periods system_wide attached inherited groups switches top
 umount /proc/kallsyms
-both call_chains top
+both call_chains
 finish
