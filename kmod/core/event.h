@@ -70,7 +70,7 @@ struct pmr_plan {
 #define PMR_PENDING_WAKE	0	/* wake the readers of its ring, send SIGIO */
 #define PMR_PENDING_DISABLE	1	/* the last overflow that REFRESH granted */
 #define PMR_PENDING_HUP		2	/* SIGIO says POLL_HUP */
-#define PMR_PENDING_POLL	3	/* poll() has another answer; no signal */
+#define PMR_PENDING_POLL	4	/* poll() has another answer; no signal */
 #define PMR_PENDING_READ	3	/* copy: not @work's; its READ record is on its way */
 
 /**
