@@ -62,7 +62,7 @@ check-debug: ## The tests once more under KASAN, lockdep and kmemleak (slow)
 	$(Q)scripts/check/debug.sh
 
 .PHONY: bench
-bench: ## What one sample costs, beside the kernel's own perf
+bench: ## What samples, context switches and calls cost, beside the kernel's own perf
 	$(Q)scripts/bench/run.sh
 
 .PHONY: sparse

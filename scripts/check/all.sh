@@ -101,8 +101,13 @@ main() {
 	# the longest first
 	start e2e-6.12 "$here/e2e.sh" 6.12 6.12
 	start e2e-6.1 "$here/e2e.sh" 6.1 6.1
+	start clients-6.12 "$here/clients.sh" 6.12 6.12
+	start clients-6.1 "$here/clients.sh" 6.1 6.1
+	start parity-6.12 "$here/parity.sh" 6.12
+	start parity-6.1 "$here/parity.sh" 6.1
 	start kunit-base "$here/kunit.sh" base
 	start unit "$here/unit.sh"
+	start clients-nopmu "$here/clients.sh" nopmu 6.12
 	start e2e-nopmu-amd "$here/e2e.sh" nopmu-amd 6.12 --cpu amd
 	start e2e-nopmu "$here/e2e.sh" nopmu 6.1 --no-icount
 	# PMIs that arrive after their counter was stopped
