@@ -19,7 +19,7 @@
  * @sample_read: ':S': the leader samples, and each sample has all counts of the group
  * @modifiers: whether a :u, :k … was given, which no fallback may change
  * @optional: go on without it where the CPU or the module does not have it
- * @missing: that was the case
+ * @missing: that was the case: the errno that said so, else 0
  * @or_clock: take cpu-clock instead where there is no PMU to be had
  */
 struct event {
@@ -29,7 +29,7 @@ struct event {
 	bool sample_read;
 	bool modifiers;
 	bool optional;
-	bool missing;
+	int missing;
 	bool or_clock;
 };
 

@@ -27,8 +27,8 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* as perf: who may not see the kernel gets the user's half, and is told */
-static bool fall_back_to_user(struct event *event, int err)
+/* as perf: who may not see the kernel gets the user's half, and is told once */
+static bool fall_back_to_user(struct evlist *evlist, struct event *event, int err)
 {
 	char *name;
 
@@ -38,8 +38,10 @@ static bool fall_back_to_user(struct event *event, int err)
 	event->attr.exclude_kernel = 1;
 	event->attr.exclude_hv = 1;
 	name = xasprintf("%s:u", event->name);
-	warn("no permission to watch the kernel: '%s' becomes '%s', for user mode only",
-	     event->name, name);
+	if (!evlist->user_told)
+		warn("no permission to watch the kernel: '%s' becomes '%s', for user mode only, and so do others",
+		     event->name, name);
+	evlist->user_told = true;
 	free(event->name);
 	event->name = name;
 	return true;
@@ -72,14 +74,15 @@ static bool is_gone(int err, const struct target_slot *slot)
 	return (err == ESRCH && slot->pid > 0) || (err == ENODEV && slot->cpu >= 0);
 }
 
-static int open_counter(struct event *event, const struct target_slot *slot, int group_fd)
+static int open_counter(struct evlist *evlist, struct event *event,
+			const struct target_slot *slot, int group_fd)
 {
 	int fd;
 
 	for (;;) {
 		fd = door_open_event(&event->attr, slot->pid, slot->cpu, group_fd,
 				     PERF_FLAG_FD_CLOEXEC);
-		if (fd >= 0 || (!fall_back_to_user(event, errno) &&
+		if (fd >= 0 || (!fall_back_to_user(evlist, event, errno) &&
 				!fall_back_to_clock(event, slot, errno)))
 			return fd;
 	}
@@ -92,6 +95,12 @@ static int explain(const struct event *event, const struct target_slot *slot, in
 		    door_explain_event(err, &event->attr, slot->pid, slot->cpu));
 }
 
+static void warn_missing(const struct event *event, const struct target_slot *slot)
+{
+	warn("cannot count '%s': %s", event->name,
+	     door_explain_event(event->missing, &event->attr, slot->pid, slot->cpu));
+}
+
 /* goes on without an event; that somebody holds the PMU can be mended, so it is said */
 static void leave_out(struct evlist *evlist, struct event *event,
 		      const struct target_slot *slot, int err)
@@ -99,11 +108,10 @@ static void leave_out(struct evlist *evlist, struct event *event,
 	bool told = false;
 
 	for (struct event *other = evlist->events->events; other < event; other++)
-		told = told || (other->missing && event_is_hardware(other));
-	event->missing = true;
+		told = told || other->missing == EBUSY;
+	event->missing = err;
 	if (err == EBUSY && !told)
-		warn("cannot count '%s': %s", event->name,
-		     door_explain_event(err, &event->attr, slot->pid, slot->cpu));
+		warn_missing(event, slot);
 }
 
 static int keep_counter(struct evlist *evlist, size_t event, const struct target_slot *slot, int fd)
@@ -123,7 +131,7 @@ static int add_counter(struct evlist *evlist, size_t event, const struct target_
 {
 	struct event *ev = &evlist->events->events[event];
 
-	*fd = open_counter(ev, slot, group_fd);
+	*fd = open_counter(evlist, ev, slot, group_fd);
 	if (*fd >= 0)
 		return keep_counter(evlist, event, slot, *fd);
 	if (is_gone(errno, slot)) {
@@ -161,6 +169,8 @@ static int open_everywhere(struct evlist *evlist, size_t event,
  * @events: with complete attributes; a fallback changes them
  * @slots: from target_resolve()
  *
+ * When all events are optional, there may be none open in the end.
+ *
  * Return: 0, or -1 after a message to the user
  */
 int evlist_open(struct evlist *evlist, struct event_list *events,
@@ -183,9 +193,11 @@ int evlist_open(struct evlist *evlist, struct event_list *events,
 	free(fds);
 	if (ret || evlist->nr)
 		return ret;
-	if (events->events[0].missing)
-		return explain(&events->events[0], &slots->slots[0], ENOENT);
-	return fail("nothing left to watch");
+	if (!events->events[0].missing)
+		return fail("nothing left to watch");
+	if (events->events[0].missing != EBUSY)
+		warn_missing(&events->events[0], &slots->slots[0]);
+	return 0;
 }
 
 /* the events of a CPU share a ring, or without a CPU those of a task */

@@ -43,6 +43,7 @@ struct shared_ring {
  * @nr: how many
  * @rings: when sampling
  * @nr_rings: how many
+ * @user_told: the user knows that the kernel may not be watched
  */
 struct evlist {
 	struct event_list *events;
@@ -50,6 +51,7 @@ struct evlist {
 	size_t nr;
 	struct shared_ring *rings;
 	size_t nr_rings;
+	bool user_told;
 };
 
 /**

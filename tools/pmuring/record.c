@@ -132,6 +132,8 @@ static int finish(struct recorder *rec, const struct record_options *opts)
 
 static int record(const struct record_options *opts, struct session *session)
 {
+	/* what runs already is not kept waiting; else our own start is no topic */
+	bool at_once = target_is_running(&opts->target) && !target_is_cpus(&opts->target);
 	struct perfdata_out out;
 	struct recorder rec;
 	int ret;
@@ -140,11 +142,14 @@ static int record(const struct record_options *opts, struct session *session)
 	    perfdata_begin(&out, opts->output, &session->evlist))
 		return -1;
 	recorder_init(&rec, &session->evlist, &out);
-	/* before the events start: our own start is no topic */
+	ret = at_once ? session_enable(session) : 0;
 	scan(&rec, &opts->target);
-	ret = recorder_flush(&rec);
 	if (!ret)
-		ret = session_start(session);
+		ret = recorder_flush(&rec);
+	if (!ret && !at_once)
+		ret = session_enable(session);
+	if (!ret)
+		ret = session_go(session);
 	if (!ret)
 		ret = run(&rec, session);
 	if (!ret)

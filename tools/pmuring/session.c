@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a run of record and one of stat have in common. Called by both: prepare
- * once, then open, start and close, for each run anew. One thread.
+ * once, then open, enable, go and close, for each run anew. One thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -75,16 +75,24 @@ int session_open(struct session *session, const struct target *target,
 }
 
 /**
- * session_start - let the events and the command go
+ * session_enable - let the events go that do not wait for the command's exec
  * @session: open
  *
  * Return: 0, or -1 after a message to the user
  */
-int session_start(struct session *session)
+int session_enable(struct session *session)
 {
-	/* else the exec does it */
-	if (target_is_running(session->target) && evlist_enable(&session->evlist))
-		return -1;
+	return target_is_running(session->target) ? evlist_enable(&session->evlist) : 0;
+}
+
+/**
+ * session_go - let the command go
+ * @session: open
+ *
+ * Return: 0, or -1 after a message to the user
+ */
+int session_go(struct session *session)
+{
 	return session->workload.pid ? workload_go(&session->workload) : 0;
 }
 

@@ -28,7 +28,8 @@ struct session {
 void session_prepare(const struct target *target, struct event_list *events);
 int session_open(struct session *session, const struct target *target,
 		 struct event_list *events, bool per_cpu);
-int session_start(struct session *session);
+int session_enable(struct session *session);
+int session_go(struct session *session);
 void session_tell(const struct session *session);
 int session_close(struct session *session, int ret);
 

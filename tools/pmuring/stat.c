@@ -95,7 +95,7 @@ static int count(FILE *to, const struct stat_options *opts, struct session *sess
 	double start = now();
 	int ret = -1, end;
 
-	if (!session_start(session)) {
+	if (!session_enable(session) && !session_go(session)) {
 		end = wait_for_end(to, opts, session, last, result, start);
 		evlist_disable(&session->evlist);
 		if (!stat_read(&session->evlist, last, result->totals))

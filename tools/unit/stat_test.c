@@ -3,6 +3,7 @@
  * The arithmetic of stat, and its lines: for people, and as fields. Run on the
  * host, without the module.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ static void test_fields(void)
 	char *text;
 
 	opts.separator = ",";
-	opts.events.events[2].missing = true;
+	opts.events.events[2].missing = ENOENT;
 	text = print(&opts, totals);
 	has(text, "1.50,msec,cpu-clock,7,100.00,0.003,CPUs utilized\n");
 	has(text, "3000,,instructions:u,4,50.00,");
