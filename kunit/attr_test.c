@@ -239,16 +239,27 @@ static const struct rule supported_rules[] = {
 	{ "exclude_callchain_kernel", 0, { .exclude_callchain_kernel = 1 } },
 	{ "exclude_callchain_user", 0, { .exclude_callchain_user = 1 } },
 	{ "ksymbol and bpf_event", 0, { .ksymbol = 1, .bpf_event = 1 } },
-	{ "precise", -EOPNOTSUPP, { .precise_ip = 1 } },
+	{ "precise, which is for the PMU to say", 0, { .precise_ip = 1 } },
 	{ "a call chain too deep", -EOVERFLOW, DEEP_CHAIN },
 	{ "a depth without a chain", 0, { .sample_max_stack = 128 } },
-	{ "write_backward", -EINVAL, { .write_backward = 1 } },
+	{ "write_backward", 0, { .write_backward = 1 } },
+	{ "inherit, enable_on_exec", 0, { .inherit = 1, .enable_on_exec = 1 } },
+	{ "pinned, exclusive", 0, { .pinned = 1, .exclusive = 1 } },
+	{ "mmap2, comm, task", 0, { .mmap = 1, .mmap2 = 1, .comm = 1, .task = 1 } },
+	{ "sigtrap", -EOPNOTSUPP, { .sigtrap = 1 } },
+	{ "exclude_host", -EOPNOTSUPP, { .exclude_host = 1 } },
+	{ "REGS_USER", -EOPNOTSUPP, { .sample_type = PERF_SAMPLE_REGS_USER } },
+	{ "STACK_USER", -EOPNOTSUPP, { .sample_type = PERF_SAMPLE_STACK_USER } },
+	{ "aux_output of hardware", -EINVAL, { .aux_output = 1 } },
+	{ "aux_output of software", -EOPNOTSUPP,
+	  { .type = PERF_TYPE_SOFTWARE, .aux_output = 1 } },
+	{ "aux_sample_size", -EINVAL, { .aux_sample_size = 64 } },
 	{ "namespaces", -EINVAL, { .namespaces = 1 } },
 	{ "text_poke", -EINVAL, { .text_poke = 1 } },
 	{ "build_id", -EINVAL, { .build_id = 1 } },
 	{ "cgroup", -EINVAL, { .cgroup = 1 } },
-	{ "context_switch", -EINVAL, { .context_switch = 1 } },
-	{ "WEIGHT_STRUCT", -EINVAL, { .sample_type = PERF_SAMPLE_WEIGHT_STRUCT } },
+	{ "context_switch", 0, { .context_switch = 1 } },
+	{ "WEIGHT_STRUCT", 0, { .sample_type = PERF_SAMPLE_WEIGHT_STRUCT } },
 	{ "CGROUP", -EINVAL, { .sample_type = PERF_SAMPLE_CGROUP } },
 	{ "DATA_PAGE_SIZE", -EINVAL, { .sample_type = PERF_SAMPLE_DATA_PAGE_SIZE } },
 	{ "CODE_PAGE_SIZE", -EINVAL, { .sample_type = PERF_SAMPLE_CODE_PAGE_SIZE } },
@@ -259,6 +270,8 @@ static const struct rule supported_rules[] = {
 	{ "CLOCK_REALTIME", -EINVAL, { .use_clockid = 1, .clockid = CLOCK_REALTIME } },
 	{ "CLOCK_BOOTTIME", -EINVAL, { .use_clockid = 1, .clockid = CLOCK_BOOTTIME } },
 	{ "CLOCK_TAI", -EINVAL, { .use_clockid = 1, .clockid = CLOCK_TAI } },
+	{ "CLOCK_TAI of software", 0,
+	  { .type = PERF_TYPE_SOFTWARE, .use_clockid = 1, .clockid = CLOCK_TAI } },
 	{ "a clock there is not", -EINVAL, { .use_clockid = 1, .clockid = 99 } },
 };
 
@@ -271,15 +284,15 @@ static void each_rule_of_supported(struct kunit *test)
 				    supported_rules[i].err, "%s", supported_rules[i].what);
 }
 
-/* perf asks the PMU (precise_ip) before it makes room for call chains. */
+/* perf makes room for call chains before it looks at the rest. */
 static void supported_has_perfs_order(struct kunit *test)
 {
 	struct perf_event_attr attr = DEEP_CHAIN;
 
-	attr.write_backward = 1;
+	attr.namespaces = 1;
 	KUNIT_EXPECT_EQ(test, pmr_attr_supported(&attr), -EOVERFLOW);
-	attr.precise_ip = 2;
-	KUNIT_EXPECT_EQ(test, pmr_attr_supported(&attr), -EOPNOTSUPP);
+	attr.sample_max_stack = 127;
+	KUNIT_EXPECT_EQ(test, pmr_attr_supported(&attr), -EINVAL);
 }
 
 /* One page of user memory, and nothing behind it */

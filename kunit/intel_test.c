@@ -177,7 +177,7 @@ static bool add(struct pmr_hw *hw)
 	bool added;
 
 	local_irq_save(flags);
-	added = pmr_intel.pmu.add(hw);
+	added = pmr_intel.pmu.add(&hw, 1);
 	local_irq_restore(flags);
 	return added;
 }
@@ -505,17 +505,9 @@ static void a_counting_event_writes_no_sample(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hw.count, 0x800000000002ULL);
 }
 
-static int unthrottled;
-
-static void count_unthrottled(struct pmr_hw *hw)
-{
-	unthrottled++;
-}
-
 static void throttling(struct kunit *test)
 {
 	struct pmr_hw hw = general(true);
-	unsigned long flags;
 
 	KUNIT_ASSERT_TRUE(test, add(&hw));
 	NEXT_PMC(3, MINUS_997 + 20);
@@ -533,17 +525,66 @@ static void throttling(struct kunit *test)
 	NEXT_STATUS(0x1);
 	KUNIT_EXPECT_EQ(test, pmi(), 1);
 	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
+	KUNIT_EXPECT_TRUE(test, hw.throttled);
+	KUNIT_EXPECT_EQ(test, hw.count, 1023ULL + 0x800000000000);
+}
 
-	NEXT_PMC(LONGEST + 9);
-	unthrottled = 0;
+/* Two are added or none: the second has no counter to go to. */
+static void a_group_is_added_whole(struct kunit *test)
+{
+	struct pmr_hw one = general(true), two = general(true), three = general(true);
+	struct pmr_hw *both[] = { &one, &two };
+	unsigned long flags;
+	bool added;
+
+	one.allowed = 0x3;
+	two.allowed = 0x1;
+	three.allowed = 0x1;
+	KUNIT_ASSERT_TRUE(test, add(&three));
+	fake.accesses = 0;
 	local_irq_save(flags);
-	pmr_intel.pmu.unthrottle(count_unthrottled);
+	added = pmr_intel.pmu.add(both, 2);
 	local_irq_restore(flags);
-	EXPECT_ACCESSES(test, { 'W', PERFEVTSEL0, 0 }, { 'P', 0, LONGEST + 9 },
-			{ 'W', PMC0, MINUS_1000 }, { 'W', PERFEVTSEL0, 0x5300c4 });
-	KUNIT_EXPECT_EQ(test, unthrottled, 1);
-	KUNIT_EXPECT_FALSE(test, hw.throttled);
-	KUNIT_EXPECT_EQ(test, hw.count, 1023ULL + 0x800000000000 + 9);
+	KUNIT_EXPECT_FALSE(test, added);
+	KUNIT_EXPECT_EQ(test, fake.accesses, 0);
+	KUNIT_EXPECT_EQ(test, one.idx, -1);
+	KUNIT_EXPECT_EQ(test, table()->active, 0x1ULL);
+}
+
+/* The one that runs can go elsewhere: it makes room. */
+static void an_event_moves_for_another(struct kunit *test)
+{
+	struct pmr_hw first = general(true), picky = general(true);
+
+	first.allowed = 0x3;
+	picky.allowed = 0x1;
+	KUNIT_ASSERT_TRUE(test, add(&first));
+	KUNIT_ASSERT_EQ(test, first.idx, 0);
+	fake.accesses = 0;
+	NEXT_PMC(MINUS_1000 + 7);
+	KUNIT_ASSERT_TRUE(test, add(&picky));
+	KUNIT_EXPECT_EQ(test, picky.idx, 0);
+	KUNIT_EXPECT_EQ(test, first.idx, 1);
+	KUNIT_EXPECT_EQ(test, first.count, 7ULL);
+	KUNIT_EXPECT_EQ(test, first.period_left, 993LL);
+	KUNIT_EXPECT_EQ(test, table()->active, 0x3ULL);
+}
+
+/* What an event has counted does not stay for others to read. */
+static void scrub_zeroes_what_nobody_uses(struct kunit *test)
+{
+	struct pmr_hw gone = general(true), stays = general(true);
+	unsigned long flags;
+
+	KUNIT_ASSERT_TRUE(test, add(&gone));
+	KUNIT_ASSERT_TRUE(test, add(&stays));
+	del(&gone);
+	fake.accesses = 0;
+	local_irq_save(flags);
+	pmr_intel.pmu.scrub();
+	pmr_intel.pmu.scrub();
+	local_irq_restore(flags);
+	EXPECT_ACCESSES(test, { 'W', PMC0, 0 });
 }
 
 /* Legacy writes are extended from bit 31, so 2^31 - 1 is the most in one go. */
@@ -687,6 +728,9 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(a_stopped_counter_stays_stopped),
 	KUNIT_CASE(a_counting_event_writes_no_sample),
 	KUNIT_CASE(throttling),
+	KUNIT_CASE(a_group_is_added_whole),
+	KUNIT_CASE(an_event_moves_for_another),
+	KUNIT_CASE(scrub_zeroes_what_nobody_uses),
 	KUNIT_CASE(legacy_writes),
 	KUNIT_CASE(version_1),
 	KUNIT_CASE(start_takes_the_pmu),

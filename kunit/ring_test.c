@@ -15,14 +15,17 @@
 
 KUNIT_DEFINE_ACTION_WRAPPER(put_ring, pmr_ring_put, struct pmr_ring *);
 
-static struct pmr_ring *new_ring(struct kunit *test, unsigned int pages, u64 watermark,
-				 bool overwrite)
+static struct pmr_ring *keep(struct kunit *test, struct pmr_ring *ring)
 {
-	struct pmr_ring *ring = pmr_ring_alloc(pages, watermark, overwrite);
-
 	KUNIT_ASSERT_NOT_NULL(test, ring);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_ring, ring), 0);
 	return ring;
+}
+
+static struct pmr_ring *new_ring(struct kunit *test, unsigned int pages, u64 watermark,
+				 bool overwrite)
+{
+	return keep(test, pmr_ring_alloc(pages, watermark, overwrite, false));
 }
 
 /* One record; true if it found room. */
@@ -290,6 +293,38 @@ static int first_wake(struct pmr_ring *ring, int records)
 }
 
 /* Woken when more than 100 bytes came since the last one: at 120, 216, 312, 408. */
+/* The head falls from 0, and records lie upward from it, newest first. */
+static void backward_grows_downward(struct kunit *test)
+{
+	struct pmr_ring *ring = keep(test, pmr_ring_alloc(1, 0, true, true));
+	struct pmr_ring_write write;
+
+	KUNIT_ASSERT_TRUE(test, pmr_ring_begin(&write, ring, 24, LOST_SIZE));
+	KUNIT_EXPECT_PTR_EQ(test, write.pos, ring->data + 4096 - 24);
+	pmr_ring_end(&write);
+	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, -24ULL);
+	KUNIT_ASSERT_TRUE(test, pmr_ring_begin(&write, ring, 40, LOST_SIZE));
+	KUNIT_EXPECT_PTR_EQ(test, write.pos, ring->data + 4096 - 64);
+	pmr_ring_end(&write);
+	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, -64ULL);
+}
+
+static void a_full_backward_ring_takes_no_more(struct kunit *test)
+{
+	struct pmr_ring *ring = keep(test, pmr_ring_alloc(1, 0, false, true));
+	int i;
+
+	for (i = 0; i < 127; i++)
+		KUNIT_ASSERT_TRUE(test, put_record(ring, 32));
+	KUNIT_EXPECT_FALSE(test, put_record(ring, 32));
+	KUNIT_EXPECT_EQ(test, local_read(&ring->lost), 1L);
+	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, -127 * 32ULL);
+	ring->user_page->data_tail -= 64;
+	/* Announced with the next one, which needs room for both. */
+	KUNIT_EXPECT_TRUE(test, put_record(ring, 32));
+	KUNIT_EXPECT_EQ(test, local_read(&ring->lost), 0L);
+}
+
 static void the_watermark_wakes(struct kunit *test)
 {
 	struct pmr_ring *ring = new_ring(test, 1, 100, false);
@@ -490,6 +525,8 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(a_ring_without_data_loses_nothing),
 	KUNIT_CASE(a_paused_ring_counts_drops),
 	KUNIT_CASE(overwriting_never_drops),
+	KUNIT_CASE(backward_grows_downward),
+	KUNIT_CASE(a_full_backward_ring_takes_no_more),
 	KUNIT_CASE(the_watermark_wakes),
 	KUNIT_CASE(positions_go_round),
 	KUNIT_CASE(wakeup_events_count_samples),
