@@ -3,9 +3,10 @@
  * A CPU that goes offline and comes back while events are open on it.
  */
 #include <errno.h>
-#include <sys/ioctl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "door.h"
@@ -77,11 +78,67 @@ static void cpu_event(void)
 	worker_run(&w, ROUNDS);
 	worker_end(&w);
 	between(read_value(again), LENGTH, UINT64_MAX >> 1, "online again: a new event counts");
-	value = read_value(fd);
-	ok(value == 0 || value >= LENGTH, "  the old one is still, or counts as well");
+	between(read_value(fd), LENGTH, UINT64_MAX >> 1, "  and so does the old one");
+	tally = drain(&ring, NULL, NULL);
+	between(tally.samples, LENGTH / PERIOD, UINT64_MAX, "  and samples");
 	ring_unmap(&ring);
 	close(fd);
 	close(again);
+}
+
+static short revents(int fd, int ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	poll(&pfd, 1, ms);
+	return pfd.revents;
+}
+
+static void *sleep_in_poll(void *data)
+{
+	int fd = *(int *)data;
+
+	return (void *)(intptr_t)revents(fd, 20000);
+}
+
+/* who waits for an event is told when its CPU goes, and can wait again when it is back */
+static void poller(void)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD, PERF_SAMPLE_CPU);
+	struct ring ring, of_task;
+	pthread_t thread;
+	void *told;
+	int fd, task, more;
+
+	attr.wakeup_events = 1;
+	fd = open_event(&attr, -1, cpu);
+	task = open_event(&attr, 0, cpu);
+	map_ring(&ring, fd, 16);
+	map_ring(&of_task, task, 16);
+	is(revents(fd, 0), 0, "a CPU's event: nothing to tell");
+	pthread_create(&thread, NULL, sleep_in_poll, &fd);
+	sleep_ms(20);
+	go(false);
+	pthread_join(thread, &told);
+	is((intptr_t)told, POLLHUP, "its CPU goes: who sleeps in poll wakes up, POLLHUP");
+	is(revents(fd, 0), POLLHUP, "  and it stays so");
+	is(revents(task, 0), 0, "  a task's event for that CPU: not for good");
+	more = door_open_event(&attr, 0, cpu, -1, 0);
+	gives(more, 0, "  one of a task can be opened for it");
+	close(more);
+	go(true);
+	is(revents(fd, 0), 0, "it is back: no POLLHUP");
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	switch_event(task, PERF_EVENT_IOC_ENABLE);
+	cpu_pin(cpu);
+	work(ROUNDS);
+	cpu_pin(0);
+	is(revents(fd, 1000), POLLIN, "  and samples wake");
+	is(revents(task, 1000), POLLIN, "  of the task's as well");
+	ring_unmap(&ring);
+	ring_unmap(&of_task);
+	close(fd);
+	close(task);
 }
 
 static void task_event(void)
@@ -164,8 +221,9 @@ int main(void)
 		return skip_all("no CPU can be stopped here");
 	go(true);
 	cpu_pin(0);
-	plan(11 + 1 + 1 + 1 + 2);
+	plan(12 + 8 + 1 + 1 + 1 + 2);
 	cpu_event();
+	poller();
 	task_event();
 	many_times(15);
 	is(module_info().events, 0, "no event is left");

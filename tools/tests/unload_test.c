@@ -226,6 +226,55 @@ static void killed_holder(void)
 	close(ready[1]);
 }
 
+/* children that are counted, are alive when the event is closed, or are just ending */
+static void forked_children(int times)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 10007, PERF_SAMPLE_IP);
+	int fd, busy, refusals = 0, good = 0;
+	atomic_int *ready;
+	pid_t pids[8];
+
+	ready = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ready == MAP_FAILED)
+		bail_out("no shared memory");
+	attr.inherit = 1;
+	attr.inherit_stat = 1;
+	attr.disabled = 0;
+	for (int i = 0; i < times; i++) {
+		fd = open_event(&attr, 0, i % 2 ? -1 : 0);
+		for (size_t n = 0; n < ARRAY_SIZE(pids); n++) {
+			pids[n] = fork();
+			if (pids[n])
+				continue;
+			/* nothing of the module is open here */
+			close_range(3, ~0U, 0);
+			++*ready;
+			for (;;)
+				work(1000);
+		}
+		while (*ready < (int)ARRAY_SIZE(pids))
+			sleep_ms(1);
+		*ready = 0;
+		busy = module_unload();
+		refusals += busy && errno == IN_USE;
+		for (size_t n = 0; n < ARRAY_SIZE(pids) / 2; n++)
+			kill(pids[n], SIGKILL);
+		usleep(i % 5 * 100);
+		close(fd);
+		if (!module_unload()) {
+			good++;
+			must_load();
+		}
+		for (size_t n = 0; n < ARRAY_SIZE(pids); n++) {
+			kill(pids[n], SIGKILL);
+			waitpid(pids[n], NULL, 0);
+		}
+	}
+	munmap(ready, PAGE);
+	is(refusals, times, "unload %d times while events are inherited: refused", times);
+	is(good, times, "  allowed once they are closed, though children live on");
+}
+
 /* under load on all CPUs, right after the last NMIs */
 static void at_high_rate(int times)
 {
@@ -277,11 +326,12 @@ int main(void)
 		return skip_all("no PMU");
 	log = kernel_log_open();
 	info = module_info();
-	plan(5 + 7 + 3 + 1 + 1 + 2);
+	plan(5 + 7 + 3 + 2 + 1 + 1 + 2);
 	cpu_pin(0);
 	put_back(&info);
 	refused();
 	killed_holder();
+	forked_children(10);
 	at_high_rate(30);
 	hook_under_load(200);
 	ok(perf_works(0) && perf_works(cpu_possible() - 1),
