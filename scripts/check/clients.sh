@@ -9,8 +9,9 @@
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/clients/nopmu*_test.sh on a kernel
 # that leaves the PMU alone; any other name all the others.
-# TESTS="stat record" picks some by name, SIDES=kernel asks the kernel's perf alone. The module is that of module.sh, the
-# programs are those of `make tools`.
+# TESTS="stat record" picks some by name, SIDES=kernel asks the kernel's perf alone,
+# MODULE=FILE takes another module than that of module.sh. The programs are those of
+# `make tools`.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
