@@ -93,7 +93,8 @@ static void tick(struct world *world)
 	if (!pmr_freq_tick(&world->event, world->now))
 		return;
 	fold(world);
-	pmr_period_cut(&world->event.hw, pmr_freq_period(&world->event));
+	pmr_period_cut(&world->event.hw, pmr_freq_period(&world->event),
+		       pmr_freq_period(&world->event));
 	world->cuts++;
 }
 

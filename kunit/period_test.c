@@ -218,7 +218,7 @@ static void cut_forgets_nothing(struct kunit *test)
 
 	pmr_period_set(&hw, 1000000);
 	hw.period_left = 999000;
-	pmr_period_cut(&hw, 70);
+	pmr_period_cut(&hw, 70, 70);
 	KUNIT_EXPECT_EQ(test, hw.period_left, 70LL);
 	hw.period_left -= 75;
 	KUNIT_EXPECT_TRUE(test, pmr_period_renew(&hw));

@@ -70,7 +70,7 @@ struct pmr_context {
 	u64 family;
 	u64 offspring;
 
-	struct mutex mutex;
+	struct mutex mutex;	/* makes groups and copies stand still */
 	struct task_struct *task;
 	struct pmr_task_slot *slot;
 	refcount_t ref;

@@ -219,9 +219,9 @@ static void install(struct pmr_context *context, void *arg)
  * @context: context to which the caller holds a reference, which goes to the
  *	event; it must be the leader's
  *
- * Return: 0; -EAGAIN if the context is another task's now; -ESRCH if the context's task has ended; -ENODEV if the leader has
- * left it; -EINVAL if the PMU can
- * never count the group together; -E2BIG if its members could not be read any
+ * Return: 0; -EAGAIN if the context is another task's now; -ESRCH if the
+ * context's task has ended; -ENODEV if the leader has left it; -EINVAL if the PMU
+ * can never count the group together; -E2BIG if its members could not be read any
  * more at once; -ENOMEM. The reference is dropped if it fails.
  */
 int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,

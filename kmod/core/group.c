@@ -28,8 +28,16 @@ struct counting {
 
 static DEFINE_PER_CPU(struct counting, counting);
 
-/* The hardware events of the group that is being started; too many for the stack. */
-static DEFINE_PER_CPU(struct pmr_hw *[PMR_COUNTERS_MAX], members);
+/**
+ * struct members - hardware events of the group that is being started; too many
+ * for the stack. Its CPU's, interrupts off
+ * @hws: the events
+ */
+struct members {
+	struct pmr_hw *hws[PMR_COUNTERS_MAX];
+};
+
+static DEFINE_PER_CPU(struct members, members);
 
 /* A sibling of a leader that is off is off, whatever its own state says. */
 static int effective_state(const struct pmr_event *event)
@@ -71,8 +79,12 @@ static void begin_period(struct pmr_event *event, u64 period)
 	/* One that is out stays throttled until it starts: its ring is another CPU's. */
 	if (unlikely(event->hw.throttled) && event->context->on_cpu >= 0)
 		pmr_throttle_end(event);
+	/*
+	 * Frequencies are often multiples of the tick's, from which this is called:
+	 * a whole period would end in the handler of a later one, again and again.
+	 */
 	if (unlikely(pmr_freq_steers(event)))
-		pmr_period_cut(&event->hw, period);
+		pmr_period_cut(&event->hw, period - period / 4, period);
 	else
 		pmr_period_set(&event->hw, period);
 }
@@ -134,7 +146,7 @@ static void start_software(struct pmr_event *event, u64 now)
 
 static bool start_many(struct pmr_event *leader, u64 now)
 {
-	struct pmr_hw **hws = *this_cpu_ptr(&members);
+	struct pmr_hw **hws = this_cpu_ptr(&members)->hws;
 	unsigned int number = collect_hardware(leader, hws), i;
 	struct pmr_event *event;
 

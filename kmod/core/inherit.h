@@ -17,7 +17,6 @@ void pmr_inherit_exit(void);
 
 /* Under the mutex of the context of @event: nothing is removed meanwhile. */
 #define pmr_for_each_copy(copy, event)						\
-	list_for_each_entry_rcu(copy, &(event)->children, child,		\
-				lockdep_is_held(&(event)->context->mutex))
+	list_for_each_entry_rcu(copy, &(event)->children, child, true)
 
 #endif /* PMR_INHERIT_H */

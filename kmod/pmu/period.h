@@ -41,7 +41,13 @@ static inline u64 pmr_raw_delta(u64 prev, u64 now, u64 mask)
  */
 static inline u64 pmr_period_load(const struct pmr_hw *hw, u64 max)
 {
-	if (unlikely(!hw->sampling || hw->throttled))
+	/*
+	 * Going on where it was keeps the user page's offset below @max: clients
+	 * extend the sign of the offset as they do with the counter's.
+	 */
+	if (!hw->sampling)
+		return hw->count <= max - PMR_PERIOD_MIN ? max - hw->count : max;
+	if (unlikely(hw->throttled))
 		return max;
 	return clamp_t(s64, hw->period_left, PMR_PERIOD_MIN, max);
 }
@@ -104,14 +110,15 @@ static inline void pmr_period_set(struct pmr_hw *hw, u64 period)
 /**
  * pmr_period_cut() - let the running period end after so many more events
  * @hw: sampling event that is not running, folded
- * @left: 1 to 2^63 - 1; also the length of the periods that follow
+ * @left: 1 to 2^63 - 1
+ * @next: length of the periods that follow
  *
  * The sample at its end stands for all that was counted since the last one.
  */
-static inline void pmr_period_cut(struct pmr_hw *hw, u64 left)
+static inline void pmr_period_cut(struct pmr_hw *hw, u64 left, u64 next)
 {
 	hw->period += left - hw->period_left;
-	hw->next_period = left;
+	hw->next_period = next;
 	hw->period_left = left;
 }
 

@@ -17,6 +17,7 @@
 #include <uapi/pmuring.h>
 
 #include "pmu/pmu.h"
+#include "pmu/sysfs.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/nmi.h"
 
@@ -161,6 +162,7 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
 	pr_info("%s PMU version %u: %u general counters of %u bits, %u fixed of %u bits\n",
 		pmr_pmu->name, pmr_pmu->version, pmr_pmu->gp_counters, pmr_pmu->gp_width,
 		pmr_pmu->fixed_counters, pmr_pmu->fixed_width);
+	pmr_sysfs_init();
 	return 0;
 }
 
@@ -169,6 +171,7 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
  */
 void pmr_pmu_exit(void)
 {
+	pmr_sysfs_exit();
 	if (pmr_pmu)
 		pmr_nmi_unregister();
 }

@@ -96,14 +96,22 @@ static void start(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 
 static void intel_del(struct pmr_hw *hw);
 
-/* Where each event would be; too much for the stack. Interrupts are off. */
-static DEFINE_PER_CPU(struct pmr_hw *[PMR_COUNTERS_MAX], assignment);
+/**
+ * struct assignment - where each event would be; too much for the stack. Its
+ * CPU's, interrupts off
+ * @owner: the event on each counter, or NULL
+ */
+struct assignment {
+	struct pmr_hw *owner[PMR_COUNTERS_MAX];
+};
+
+static DEFINE_PER_CPU(struct assignment, assignment);
 
 /* The counters are free, but not the right ones: some events have to move. */
 static noinline bool add_by_moving(struct pmr_counters *counters, struct pmr_hw *const *hws,
 				   unsigned int number)
 {
-	struct pmr_hw **owner = *this_cpu_ptr(&assignment);
+	struct pmr_hw **owner = this_cpu_ptr(&assignment)->owner;
 	u64 bits;
 
 	memcpy(owner, counters->hw, sizeof(counters->hw));
