@@ -203,6 +203,7 @@ int events_add(struct event_list *list, const char *names)
 struct event *events_add_tracker(struct event_list *list)
 {
 	events_add(list, "dummy:u");
+	list->events[list->nr - 1].tracker = true;
 	return &list->events[list->nr - 1];
 }
 

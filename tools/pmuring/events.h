@@ -20,6 +20,7 @@
  * @modifiers: whether a :u, :k … was given, which no fallback may change
  * @optional: go on without it where the CPU or the module does not have it
  * @missing: that was the case: the errno that said so, else 0
+ * @tracker: it is there for the sideband, and to be opened before the others
  * @or_clock: take cpu-clock instead where there is no PMU to be had
  */
 struct event {
@@ -30,6 +31,7 @@ struct event {
 	bool modifiers;
 	bool optional;
 	int missing;
+	bool tracker;
 	bool or_clock;
 };
 

@@ -163,6 +163,21 @@ static int open_everywhere(struct evlist *evlist, size_t event,
 	return 0;
 }
 
+/* the tracker first: a task that inherits from the others has its name told, too */
+static int open_all(struct evlist *evlist, const struct target_slots *slots, int *fds)
+{
+	const struct event_list *events = evlist->events;
+	int ret = 0;
+
+	for (size_t e = 0; !ret && e < events->nr; e++)
+		if (events->events[e].tracker)
+			ret = open_everywhere(evlist, e, slots, fds);
+	for (size_t e = 0; !ret && e < events->nr; e++)
+		if (!events->events[e].tracker)
+			ret = open_everywhere(evlist, e, slots, fds);
+	return ret;
+}
+
 /**
  * evlist_open - open every event on every pair
  * @evlist: filled in; close it also after an error
@@ -177,7 +192,7 @@ int evlist_open(struct evlist *evlist, struct event_list *events,
 		const struct target_slots *slots)
 {
 	size_t nr = events->nr * slots->nr;
-	int *fds, ret = 0;
+	int *fds, ret;
 
 	*evlist = (struct evlist){ .events = events };
 	if (door_fd() < 0)
@@ -188,8 +203,7 @@ int evlist_open(struct evlist *evlist, struct event_list *events,
 	fds = xalloc(nr * sizeof(*fds));
 	for (size_t i = 0; i < nr; i++)
 		fds[i] = -1;
-	for (size_t e = 0; !ret && e < events->nr; e++)
-		ret = open_everywhere(evlist, e, slots, fds);
+	ret = open_all(evlist, slots, fds);
 	free(fds);
 	if (ret || evlist->nr)
 		return ret;
@@ -197,57 +211,6 @@ int evlist_open(struct evlist *evlist, struct event_list *events,
 		return fail("nothing left to watch");
 	if (events->events[0].missing != EBUSY)
 		warn_missing(&events->events[0], &slots->slots[0]);
-	return 0;
-}
-
-/* the events of a CPU share a ring, or without a CPU those of a task */
-static struct shared_ring *find_ring(struct evlist *evlist, const struct target_slot *slot)
-{
-	for (size_t i = 0; i < evlist->nr_rings; i++) {
-		struct shared_ring *ring = &evlist->rings[i];
-
-		if (ring->slot.cpu == slot->cpu && (slot->cpu >= 0 || ring->slot.pid == slot->pid))
-			return ring;
-	}
-	return NULL;
-}
-
-static int map_ring(struct evlist *evlist, const struct counter *counter, size_t pages)
-{
-	struct shared_ring *ring = &evlist->rings[evlist->nr_rings];
-
-	if (!ring_map(&ring->ring, counter->fd, pages)) {
-		ring->slot = counter->slot;
-		ring->fd = counter->fd;
-		evlist->nr_rings++;
-		return 0;
-	}
-	if (errno == EPERM)
-		return fail("rings of %zu pages are more memory than this user may lock: use a smaller -m, raise ulimit -l, or run as root",
-			    pages);
-	return fail("cannot map a ring of %zu pages: %s", pages, strerror(errno));
-}
-
-/**
- * evlist_map - give every event a ring, which those of a CPU share
- * @evlist: open
- * @pages: data pages per ring, a power of two
- *
- * Return: 0, or -1 after a message to the user
- */
-int evlist_map(struct evlist *evlist, size_t pages)
-{
-	evlist->rings = xalloc(evlist->nr * sizeof(*evlist->rings));
-	for (size_t i = 0; i < evlist->nr; i++) {
-		const struct counter *counter = &evlist->counters[i];
-		const struct shared_ring *ring = find_ring(evlist, &counter->slot);
-
-		if (!ring && map_ring(evlist, counter, pages))
-			return -1;
-		if (ring && ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
-			return fail("cannot let event '%s' share a ring: %s",
-				    evlist->events->events[counter->event].name, strerror(errno));
-	}
 	return 0;
 }
 

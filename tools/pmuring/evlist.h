@@ -75,11 +75,13 @@ struct reading {
 
 int evlist_open(struct evlist *evlist, struct event_list *events,
 		const struct target_slots *slots);
-int evlist_map(struct evlist *evlist, size_t pages);
 int evlist_enable(struct evlist *evlist);
 void evlist_disable(struct evlist *evlist);
 int evlist_read(const struct evlist *evlist, const struct counter *counter,
 		struct reading *reading);
 void evlist_close(struct evlist *evlist);
+
+/* evlist_map.c */
+int evlist_map(struct evlist *evlist, size_t pages);
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,26 @@ static void close_pipe(const int fds[2])
 	close(fds[1]);
 }
 
+/* what execvp() will find; asked early, while nothing has been written yet */
+static bool can_run(const char *name)
+{
+	char *dirs, *rest, *dir;
+	bool found = false;
+
+	if (strchr(name, '/'))
+		return !access(name, X_OK);
+	dirs = xstrdup(getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin");
+	rest = dirs;
+	while (!found && (dir = strsep(&rest, ":"))) {
+		char *path = xasprintf("%s/%s", *dir ? dir : ".", name);
+
+		found = !access(path, X_OK);
+		free(path);
+	}
+	free(dirs);
+	return found;
+}
+
 /**
  * workload_prepare - start a process that will become the command
  * @workload: filled in
@@ -50,6 +71,8 @@ int workload_prepare(struct workload *workload, char **argv)
 	int go[2], error[2];
 
 	memset(workload, 0, sizeof(*workload));
+	if (!can_run(argv[0]))
+		return fail("cannot run '%s': %s", argv[0], strerror(errno));
 	if (pipe2(go, O_CLOEXEC))
 		return fail("cannot make a pipe: %s", strerror(errno));
 	if (pipe2(error, O_CLOEXEC)) {

@@ -221,6 +221,10 @@ errors() {
 	ok "a dead process is named in the error" prints 'error: .*999999'
 	record /nonexistent
 	ok "a missing command is named in the error" prints 'error: .*/nonexistent'
+	record nonexistent
+	ok "  and so is one that is not in the PATH" prints "error: .*'nonexistent'"
+	report
+	ok "  the profile before it stays" prints 'Samples: [1-9]'
 	ok "no file: the error names it" sh -c "! $pmuring report -i /nonexistent > $out 2>&1 && grep -q 'error: .*/nonexistent' $out"
 }
 
@@ -251,7 +255,7 @@ case $0 in
 	without_pmu
 	;;
 *)
-	echo 1..83
+	echo 1..85
 	doctor
 	counts
 	repeated

@@ -99,7 +99,8 @@ static void test_targets(void)
 	   !attr_of(&opts, 0)->mmap, "-p: from ENABLE on");
 	attr = attr_of(&opts, 1);
 	ok(attr->config == PERF_COUNT_SW_DUMMY && attr->mmap && attr->inherit &&
-	   !attr->disabled && !attr->freq && !attr->sample_period, "  the sideband at once");
+	   !attr->disabled && !attr->freq && !attr->sample_period &&
+	   opts.events.events[1].tracker, "  the sideband at once");
 	events_free(&opts.events);
 	opts = record_of("record -a");
 	ok(!attr_of(&opts, 0)->inherit && attr_of(&opts, 0)->sample_type & PERF_SAMPLE_CPU, "-a");
