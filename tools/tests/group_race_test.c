@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups under fire: threads on two CPUs open, close, switch, reset and read the
+ * members of the same few groups of a task that moves from CPU to CPU, forks and
+ * execs, while one of the CPUs comes and goes. Software events, and hardware ones
+ * where there is a PMU. What is checked is that what a read returns can be true,
+ * that the kernel has nothing to say, and that nothing is left over.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "events.h"
+#include "machine.h"
+#include "software.h"
+#include "tap.h"
+#include "workload.h"
+
+#define THREADS		3
+/* where a virtual second is long, so many steps are enough */
+#define ENOUGH		60000
+#define GROUPS		6
+#define MEMBERS		5
+#define FIRST_FD	200
+#define TIMES		(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+static atomic_bool stop;
+static atomic_ulong steps, reads, lies;
+static bool hardware_too;
+static pid_t target;
+
+static uint64_t next(uint64_t *seed)
+{
+	/* the generator of Lehmer and Park */
+	*seed = *seed * 48271 % 2147483647;
+	return *seed;
+}
+
+static int fd_of(unsigned int group, unsigned int member)
+{
+	return FIRST_FD + group * MEMBERS + member;
+}
+
+static struct perf_event_attr any_attr(uint64_t *seed)
+{
+	static const uint32_t kinds[] = {
+		PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_CONTEXT_SWITCHES,
+		PERF_COUNT_SW_CPU_MIGRATIONS, PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_DUMMY,
+	};
+	struct perf_event_attr attr;
+
+	if (hardware_too && next(seed) % 2)
+		attr = raw(next(seed) % 2 ? 0xc0 : 0xc4);
+	else
+		attr = software(kinds[next(seed) % ARRAY_SIZE(kinds)]);
+	attr.disabled = next(seed) % 2;
+	attr.read_format = TIMES | PERF_FORMAT_GROUP | (next(seed) % 2 ? PERF_FORMAT_ID : 0);
+	return attr;
+}
+
+/* A leader, or a sibling of whatever leads there now. */
+static void open_one(uint64_t *seed)
+{
+	struct perf_event_attr attr = any_attr(seed);
+	unsigned int group = next(seed) % GROUPS, member = next(seed) % MEMBERS;
+	pid_t pid = group % 3 ? target : -1;
+	int fd;
+
+	if (!member) {
+		attr.pinned = next(seed) % 4 == 0;
+		attr.exclusive = next(seed) % 8 == 0;
+	}
+	attr.inherit = group % 3 == 1;
+	fd = door_open_event(&attr, pid, group % 3 ? -1 : (int)(group / 3 % cpu_possible()),
+			     member ? fd_of(group, 0) : -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return;
+	dup3(fd, fd_of(group, member), O_CLOEXEC);
+	close(fd);
+}
+
+static int any_fd(uint64_t *seed)
+{
+	return fd_of(next(seed) % GROUPS, next(seed) % MEMBERS);
+}
+
+static void command_one(uint64_t *seed)
+{
+	static const unsigned long requests[] = {
+		PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_ENABLE,
+		PERF_EVENT_IOC_RESET,
+	};
+
+	ioctl(any_fd(seed), requests[next(seed) % 4], next(seed) % 2 ? PERF_IOC_FLAG_GROUP : 0);
+}
+
+/* number, enabled, running */
+static void read_one(uint64_t *seed)
+{
+	uint64_t words[3 + 2 * 32];
+	ssize_t got = read(any_fd(seed), words, sizeof(words));
+
+	if (got <= 0)
+		return;
+	reads++;
+	if (!words[0] || words[0] > 32 || words[2] > words[1] ||
+	    (got != (ssize_t)(3 + words[0]) * 8 && got != (ssize_t)(3 + 2 * words[0]) * 8))
+		lies++;
+}
+
+static void *player(void *data)
+{
+	uint64_t seed = (uintptr_t)data + 1;
+
+	while (!stop) {
+		switch (next(&seed) % 8) {
+		case 0:
+		case 1:
+			open_one(&seed);
+			break;
+		case 2:
+			close(any_fd(&seed));
+			break;
+		case 3:
+		case 4:
+			read_one(&seed);
+			break;
+		default:
+			command_one(&seed);
+		}
+		steps++;
+	}
+	return NULL;
+}
+
+/* Moves, forks, and becomes itself again. */
+static void run_target(void)
+{
+	uint64_t seed = getpid();
+	cpu_set_t set;
+	pid_t child;
+
+	for (int i = 0; i < 300; i++) {
+		CPU_ZERO(&set);
+		CPU_SET(next(&seed) % cpu_possible(), &set);
+		sched_setaffinity(0, sizeof(set), &set);
+		work(1 + next(&seed) % 20000);
+		if (next(&seed) % 8)
+			continue;
+		child = fork();
+		if (!child) {
+			work(1 + next(&seed) % 20000);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+	execl("/proc/self/exe", "group_race_test", "--target", NULL);
+	_exit(1);
+}
+
+static void *cpu_comes_and_goes(void *unused)
+{
+	(void)unused;
+	while (!stop) {
+		cpu_set_online(1, false);
+		sleep_ms(30);
+		cpu_set_online(1, true);
+		sleep_ms(100);
+	}
+	return NULL;
+}
+
+static void close_all(void)
+{
+	for (int i = 0; i < GROUPS * MEMBERS; i++)
+		close(FIRST_FD + i);
+}
+
+static void play(unsigned int seconds, bool hotplug)
+{
+	pthread_t threads[THREADS], plug;
+	uint64_t end;
+
+	target = fork();
+	if (!target)
+		run_target();
+	end = now_ns() + seconds * 1000000000ULL;
+	stop = false;
+	steps = 0;
+	reads = 0;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, player, (void *)i);
+	if (hotplug)
+		pthread_create(&plug, NULL, cpu_comes_and_goes, NULL);
+	while (now_ns() < end && steps < ENOUGH)
+		sleep_ms(10);
+	/* the groups lose their task before they lose their openers */
+	kill(target, SIGKILL);
+	waitpid(target, NULL, 0);
+	stop = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	if (hotplug)
+		pthread_join(plug, NULL);
+	close_all();
+	ok(steps > 20 * seconds && reads > seconds, "%lu steps, %lu reads%s", steps, reads,
+	   hotplug ? ", while a CPU comes and goes" : "");
+	is(lies, 0, "  each read could be true");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int seconds = getenv("PMURING_SECONDS") ? atoi(getenv("PMURING_SECONDS")) : 4;
+	struct pmuring_info info;
+	int log;
+
+	(void)argv;
+	if (argc > 1)
+		run_target();
+	log = kernel_log_open();
+	hardware_too = pmu_is_there();
+	plan(2 * 2 + 2);
+	play(seconds, false);
+	if (cpu_possible() > 1 && cpu_is_online(1))
+		play(seconds, true);
+	else
+		skip(2, "one CPU");
+	/* what belonged to tasks and grace periods goes in its time */
+	for (int i = 0; i < 50; i++) {
+		info = module_info();
+		if (!info.events)
+			break;
+		sleep_ms(100);
+	}
+	is(info.events, 0, "no event is left");
+	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	return done();
+}
