@@ -120,11 +120,13 @@ static const u8 some[] = { 0, 1, 2, 3, 32, 33 };
  * @owner: who has which
  * @hws: events
  * @wants: those of @hws that have none
+ * @full: as pmr_counters_assign() has it
  */
 struct puzzle {
 	struct pmr_hw *owner[PMR_COUNTERS_MAX];
 	struct pmr_hw hws[EVENTS];
 	struct pmr_hw *wants[EVENTS];
+	u64 full;
 };
 
 /* Could the events from @first on have counters beside @used? Tries all. */
@@ -181,7 +183,7 @@ static bool come_together(struct puzzle *puzzle, int present, int number)
 
 	for (i = present; i < number; i++)
 		puzzle->wants[i - present] = &puzzle->hws[i];
-	return pmr_counters_assign(puzzle->owner, puzzle->wants, number - present);
+	return pmr_counters_assign(puzzle->owner, puzzle->wants, number - present, &puzzle->full);
 }
 
 /* As many random events as can be, one after the other. */
@@ -256,12 +258,41 @@ static void assign_moves_nobody_in_vain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, moved, 0);
 }
 
+/* Where one has found no room, nobody else does who could go nowhere else. */
+static void full_counters_are_full(struct kunit *test)
+{
+	struct puzzle *puzzle = kunit_kzalloc(test, sizeof(*puzzle), GFP_KERNEL);
+	int round, present, refused = 0, tried = 0;
+	struct rnd_state random;
+
+	KUNIT_ASSERT_NOT_NULL(test, puzzle);
+	prandom_seed_state(&random, 11);
+	for (round = 0; round < 20000; round++) {
+		present = fill_at_random(puzzle, &random, 2 + round % 5);
+		if (come_together(puzzle, present, present + 1))
+			continue;
+		refused++;
+		KUNIT_EXPECT_EQ(test, puzzle->hws[present].allowed & ~puzzle->full, 0ULL);
+		/* any other that could go to these only; the refused one is gone */
+		puzzle->hws[present].allowed = random_mask(&random) & puzzle->full;
+		if (!puzzle->hws[present].allowed)
+			continue;
+		tried++;
+		KUNIT_EXPECT_FALSE(test, solvable(puzzle, 0, present + 1, 0));
+		if (test->status == KUNIT_FAILURE)
+			break;
+	}
+	KUNIT_EXPECT_GT(test, refused, 2000);
+	KUNIT_EXPECT_GT(test, tried, 1000);
+}
+
 /* The longest way there is: each counter's owner goes to the next one. */
 static void assign_moves_everybody_if_need_be(struct kunit *test)
 {
 	struct pmr_hw **owner = kunit_kcalloc(test, PMR_COUNTERS_MAX, sizeof(*owner), GFP_KERNEL);
 	struct pmr_hw *hws = kunit_kcalloc(test, PMR_COUNTERS_MAX, sizeof(*hws), GFP_KERNEL);
 	struct pmr_hw *last = &hws[PMR_COUNTERS_MAX - 1];
+	u64 full;
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, owner);
@@ -271,7 +302,7 @@ static void assign_moves_everybody_if_need_be(struct kunit *test)
 		owner[i] = &hws[i];
 	}
 	last->allowed = BIT_ULL(0);
-	KUNIT_ASSERT_TRUE(test, pmr_counters_assign(owner, &last, 1));
+	KUNIT_ASSERT_TRUE(test, pmr_counters_assign(owner, &last, 1, &full));
 	KUNIT_EXPECT_PTR_EQ(test, owner[0], last);
 	for (i = 0; i < PMR_COUNTERS_MAX - 1; i++)
 		KUNIT_EXPECT_PTR_EQ(test, owner[i + 1], &hws[i]);
@@ -288,6 +319,7 @@ static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(assign_finds_what_there_is),
 	KUNIT_CASE(assign_moves_nobody_in_vain),
 	KUNIT_CASE(assign_moves_everybody_if_need_be),
+	KUNIT_CASE(full_counters_are_full),
 	{}
 };
 

@@ -114,6 +114,7 @@ int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event);
 void pmr_schedule_in(struct pmr_context *context);
 void pmr_schedule_out(struct pmr_context *context);
 void pmr_schedule_fill(void);
+void pmr_schedule_wait(struct pmr_event *leader);
 void pmr_schedule_cpu_offline(void);
 void pmr_schedule_init(void);
 void pmr_schedule_exit(void);

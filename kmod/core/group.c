@@ -255,19 +255,13 @@ static bool join(struct pmr_event *event, u64 now)
  */
 void pmr_event_start(struct pmr_event *event, u64 now)
 {
-	struct pmr_context *context = event->context;
 	bool started = false;
 
-	if (context->on_cpu >= 0)
+	if (event->context->on_cpu >= 0)
 		started = pmr_event_is_leader(event) ? pmr_group_start(event, now) :
 						       join(event, now);
-	if (started)
-		return;
-	__this_cpu_write(pmr_schedule_due, true);
-	if (event->leader->attr.pinned)
-		context->pinned_waiting = true;
-	else
-		context->waiting++;
+	if (!started)
+		pmr_schedule_wait(event->leader);
 }
 
 /**
@@ -278,7 +272,8 @@ void pmr_event_start(struct pmr_event *event, u64 now)
 void pmr_event_stop(struct pmr_event *event, u64 now)
 {
 	/* A counter is free, or its group needs one less. */
-	__this_cpu_write(pmr_schedule_due, true);
+	if (event->state == PMR_STATE_ACTIVE || !pmr_event_is_leader(event))
+		__this_cpu_write(pmr_schedule_due, true);
 	if (event->state != PMR_STATE_ACTIVE)
 		return;
 	pmr_event_update_times(event, now);

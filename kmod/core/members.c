@@ -50,8 +50,10 @@ static void become_leader(struct pmr_event *event)
 	event->leader = event;
 	INIT_LIST_HEAD(&event->siblings);
 	add_flexible(event);
-	if (event->state == PMR_STATE_INACTIVE)
+	if (event->state == PMR_STATE_INACTIVE) {
 		event->context->waiting++;
+		__this_cpu_write(pmr_schedule_due, true);
+	}
 }
 
 /**

@@ -52,6 +52,31 @@ static void arm_timer(void)
 	hrtimer_start(&here->timer, ns_to_ktime(TURN_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/**
+ * pmr_schedule_wait() - a group that has been enabled finds no room, or is out
+ * @leader: its leader, whose context is locked
+ *
+ * Others may have to make room, in pmr_schedule_fill(): all for one that is pinned,
+ * the CPU's flexible groups for a task's. It may as well be one that has left its
+ * counters because it has grown.
+ */
+void pmr_schedule_wait(struct pmr_event *leader)
+{
+	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
+	struct pmr_context *context = leader->context;
+
+	if (leader->attr.pinned)
+		context->pinned_waiting = true;
+	else
+		context->waiting++;
+	if (!pmr_context_is_here(context))
+		return;
+	arm_timer();
+	if (leader->attr.pinned ||
+	    (context != cpu_context && !list_empty(&cpu_context->flexible)))
+		__this_cpu_write(pmr_schedule_due, true);
+}
+
 static bool start_pinned(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *leader;
@@ -140,8 +165,9 @@ void pmr_schedule_in(struct pmr_context *context)
 		context->waiting = 1;	/* the CPU's may have waited longer */
 	else
 		start_flexible(context, now);
-	if (unlikely(context->waiting))
-		__this_cpu_write(pmr_schedule_due, true);
+	/* Who waits here has been tried; only the CPU's could make room. */
+	__this_cpu_write(pmr_schedule_due, context->pinned_waiting || cpu_context->waiting ||
+			 (context->waiting && !list_empty(&cpu_context->flexible)));
 }
 
 /**
@@ -150,10 +176,12 @@ void pmr_schedule_in(struct pmr_context *context)
  */
 void pmr_schedule_out(struct pmr_context *context)
 {
+	const struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
 	u64 now = pmr_context_time(context);
 	struct pmr_event *leader;
 
-	if (unlikely(context->task && (context->waiting || this_cpu_read(pmr_cpu_context.waiting))))
+	if (unlikely((context->waiting || cpu_context->waiting) && context != cpu_context &&
+		     !list_empty(&cpu_context->flexible)))
 		pmr_wait_update(context);
 	list_for_each_entry(leader, &context->flexible, entry)
 		if (leader->state == PMR_STATE_ACTIVE)

@@ -40,8 +40,11 @@ int pmr_counters_pick(u64 allowed, u64 used, int last)
  * (Berge's augmenting path). If there is none, no assignment exists at all, so
  * taking the events one after the other finds every solution. A free counter that
  * has been reached ends the path, so nobody moves who need not.
+ *
+ * Return: 0, or counters that are all taken, by events that can use no others:
+ * no event that needs one of these can have one.
  */
-static bool make_room(struct pmr_hw **owner, u64 *unused, struct pmr_hw *hw)
+static u64 make_room(struct pmr_hw **owner, u64 *unused, struct pmr_hw *hw)
 {
 	u64 pending = hw->allowed, seen = pending, reached;
 	s8 from[PMR_COUNTERS_MAX];
@@ -61,12 +64,12 @@ static bool make_room(struct pmr_hw **owner, u64 *unused, struct pmr_hw *hw)
 			from[__ffs64(reached)] = idx;
 	}
 	if (!pending)
-		return false;
+		return seen;
 	*unused &= ~BIT_ULL(idx);
 	for (; from[idx] >= 0; idx = from[idx])
 		owner[idx] = owner[from[idx]];
 	owner[idx] = hw;
-	return true;
+	return 0;
 }
 
 /**
@@ -75,20 +78,27 @@ static bool make_room(struct pmr_hw **owner, u64 *unused, struct pmr_hw *hw)
  *	the new assignment afterwards
  * @hws: events that are on none
  * @number: how many
+ * @full: on failure, counters among which there is room for nobody, whoever of
+ *	@hws comes; may be 0
  *
  * Return: true, or false if there is no assignment; then @owner is spoilt.
  */
-bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsigned int number)
+bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsigned int number,
+			 u64 *full)
 {
-	u64 unused = 0;
+	u64 unused = 0, taken;
 	unsigned int i;
 
 	for (i = 0; i < PMR_COUNTERS_MAX; i++)
 		if (!owner[i])
 			unused |= BIT_ULL(i);
-	for (i = 0; i < number; i++)
-		if (!make_room(owner, &unused, hws[i]))
+	for (i = 0; i < number; i++) {
+		taken = make_room(owner, &unused, hws[i]);
+		if (taken) {
+			*full = i ? 0 : taken;
 			return false;
+		}
+	}
 	return true;
 }
 
@@ -124,6 +134,7 @@ void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw)
 	barrier();	/* the NMI must not follow @hw once it is reused */
 	counters->kernel &= ~bit;
 	counters->dirty |= bit;
+	counters->full = 0;
 	counters->hw[hw->idx] = NULL;
 	hw->idx = -1;
 }

@@ -14,6 +14,8 @@
  * @active: counters that an event runs on, as bits of GLOBAL_STATUS
  * @kernel: of these, the ones that count in ring 0 and so can overflow while
  *	a PMI is being handled
+ * @full: counters that are known to leave no room, even if events move, to an
+ *	event that can use no others
  * @dirty: counters that may still hold what some event has counted
  * @fixed_ctrl: what FIXED_CTR_CTRL holds
  * @late_until: jiffies until which a PMI without a cause is expected, because
@@ -28,6 +30,7 @@
 struct pmr_counters {
 	u64 active;
 	u64 kernel;
+	u64 full;
 	u64 dirty;
 	u64 fixed_ctrl;
 	unsigned long late_until;
@@ -38,7 +41,8 @@ struct pmr_counters {
 DECLARE_PER_CPU(struct pmr_counters, pmr_counters);
 
 int pmr_counters_pick(u64 allowed, u64 used, int last);
-bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsigned int number);
+bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsigned int number,
+			 u64 *full);
 void pmr_counters_occupy(struct pmr_counters *counters, struct pmr_hw *hw, int idx);
 void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw);
 

@@ -112,11 +112,13 @@ static noinline bool add_by_moving(struct pmr_counters *counters, struct pmr_hw 
 				   unsigned int number)
 {
 	struct pmr_hw **owner = this_cpu_ptr(&assignment)->owner;
-	u64 bits;
+	u64 bits, full;
 
 	memcpy(owner, counters->hw, sizeof(counters->hw));
-	if (!pmr_counters_assign(owner, hws, number))
+	if (!pmr_counters_assign(owner, hws, number, &full)) {
+		counters->full |= full;
 		return false;
+	}
 	for (bits = counters->active; bits; bits &= bits - 1) {
 		int idx = __ffs64(bits);
 
@@ -138,6 +140,10 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 	u64 used = counters->active;
 	unsigned int i;
 
+	/* Thousands may wait; each of them asks at each switch. */
+	for (i = 0; i < number; i++)
+		if (unlikely(!(hws[i]->allowed & ~counters->full)))
+			return false;
 	for (i = 0; i < number; i++) {
 		int idx = pmr_counters_pick(hws[i]->allowed, used, hws[i]->last_idx);
 
@@ -155,8 +161,9 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 static bool intel_fits(struct pmr_hw *const *hws, unsigned int number)
 {
 	struct pmr_hw *owner[PMR_COUNTERS_MAX] = {};
+	u64 full;
 
-	return pmr_counters_assign(owner, hws, number);
+	return pmr_counters_assign(owner, hws, number, &full);
 }
 
 /*
