@@ -110,8 +110,11 @@ static const char *explain_enoent(const struct perf_event_attr *attr)
 {
 	struct pmuring_info info;
 
-	if (attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_RAW)
-		return "only hardware and raw events are built so far: the kernel's perf has the others";
+	if (attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_RAW &&
+	    attr->type != PERF_TYPE_SOFTWARE)
+		return "only hardware, raw and software events are built so far: the kernel's perf has the others";
+	if (attr->type == PERF_TYPE_SOFTWARE)
+		return "the module does not count this software event: the kernel's perf may";
 	if (!door_info(&info) && info.vendor == PMURING_VENDOR_NONE)
 		return "this machine shows no PMU that pmuring can drive (in a virtual machine: let the hypervisor pass it through, e.g. -cpu host,pmu=on)";
 	return "this CPU does not have the event: choose another one, 'pmuring doctor' lists what there is";
@@ -141,8 +144,8 @@ static const char *explain_einval(const struct perf_event_attr *attr, int cpu)
 		return "there is no such CPU: see /sys/devices/system/cpu/present";
 	if (attr->precise_ip)
 		return "precise sampling (:p) is not built yet: leave the p out";
-	if (attr->freq || attr->inherit || attr->enable_on_exec)
-		return "the module does not build frequency mode, inheritance or enable_on_exec yet: use a period (-c)";
+	if (attr->freq)
+		return "the module refuses these attributes: the frequency may be above its parameter max_sample_rate";
 	return "the module refuses these attributes; 'dmesg | tail' may say more";
 }
 
