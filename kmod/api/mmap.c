@@ -38,6 +38,12 @@ static bool may_read_counter(const struct pmr_event *event)
 	       event->task->mm == current->mm;
 }
 
+/* All who map it see the same page: if one of them may not read the counter, none does. */
+static bool publishes_counter(const struct pmr_event *event, struct mm_struct *mm)
+{
+	return event->rdpmc_mm == mm && (event->mappings == 1 || event->hw.user_page);
+}
+
 static void grant_rdpmc(struct pmr_event *event, struct mm_struct *mm)
 {
 	if (event->rdpmc_mm != mm)
@@ -220,7 +226,8 @@ static int map(struct pmr_event *event, struct vm_area_struct *vma)
 	}
 	event->mappings++;
 	grant_rdpmc(event, vma->vm_mm);
-	pmr_event_map_user_page(event, ring_of(event)->user_page, event->rdpmc_mm);
+	pmr_event_map_user_page(event, ring_of(event)->user_page,
+				publishes_counter(event, vma->vm_mm));
 	vma->vm_ops = &vm_ops;
 	return 0;
 }

@@ -184,7 +184,7 @@ struct pmr_event {
 	u64 child_running;
 
 	struct perf_event_attr attr;
-	struct pid *owner;
+	struct task_struct *owner;
 	struct list_head owned;
 	struct pid_namespace *pid_ns;
 	wait_queue_head_t waitq;

@@ -2,13 +2,14 @@
 /*
  * Owns the list of open events and who opened each, for the two requests that
  * stand for prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE: they act on all
- * events that the calling thread has opened, whatever these measure.
+ * events that the calling thread has opened, whatever these measure. The task
+ * tells who it is, not the pid: an exec may change that of a thread.
  *
  * Task context, may sleep; takes owners_mutex, outside of a context's mutex.
  */
 #include <linux/mutex.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 
 #include "core/event.h"
 #include "core/owner.h"
@@ -23,7 +24,7 @@ static DEFINE_MUTEX(owners_mutex);
  */
 void pmr_owner_add(struct pmr_event *event)
 {
-	event->owner = get_task_pid(current, PIDTYPE_PID);
+	event->owner = get_task_struct(current);
 	mutex_lock(&owners_mutex);
 	list_add_tail(&event->owned, &events);
 	mutex_unlock(&owners_mutex);
@@ -38,7 +39,7 @@ void pmr_owner_remove(struct pmr_event *event)
 	mutex_lock(&owners_mutex);
 	list_del_init(&event->owned);
 	mutex_unlock(&owners_mutex);
-	put_pid(event->owner);
+	put_task_struct(event->owner);
 }
 
 /**
@@ -47,12 +48,11 @@ void pmr_owner_remove(struct pmr_event *event)
  */
 void pmr_owner_control(bool enable)
 {
-	struct pid *owner = task_pid(current);
 	struct pmr_event *event;
 
 	mutex_lock(&owners_mutex);
 	list_for_each_entry(event, &events, owned) {
-		if (event->owner != owner)
+		if (event->owner != current)
 			continue;
 		if (enable)
 			pmr_event_enable(event, false);

@@ -127,8 +127,8 @@ static void map(struct pmr_context *context, void *arg)
 	pmr_event_update_times(event, pmr_context_time(context));
 	event->user_page = map->page;
 	event->hw.user_page = map->counter ? map->page : NULL;
-	if (map->counter)
-		map->page->cap_user_rdpmc = 1;
+	if (map->page)
+		map->page->cap_user_rdpmc = map->counter;
 	pmr_event_update_user_page(event);
 }
 
