@@ -239,7 +239,12 @@ static void play(unsigned int seconds)
 	uint64_t end = now_ns() + seconds * 1000000000ULL;
 	pthread_t threads[THREADS];
 	pid_t pids[FAMILIES];
+	int alive[2];
+	char byte;
 
+	/* all members hold it: it breaks when the last of them is gone */
+	if (pipe(alive))
+		bail_out("no pipe");
 	for (int i = 0; i < FAMILIES; i++)
 		pids[i] = found(&families[i], i + 1);
 	for (uintptr_t i = 0; i < THREADS; i++)
@@ -255,6 +260,8 @@ static void play(unsigned int seconds)
 	}
 	for (int i = 0; i < SLOTS; i++)
 		close(FIRST_FD + i);
+	close(alive[1]);
+	is(read(alive[0], &byte, 1), 0, "the families have died out");
 	ok(opened > 4 * seconds, "%lu steps, %lu events opened", steps, opened);
 }
 
@@ -272,7 +279,7 @@ int main(int argc, char **argv)
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (families == MAP_FAILED)
 		bail_out("no shared memory");
-	plan(4);
+	plan(5);
 	play(seconds);
 	is(wrong, 0, "no read goes wrong");
 	for (int i = 0; i < 100 && module_info().events; i++)

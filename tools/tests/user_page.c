@@ -4,9 +4,14 @@
  */
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <x86intrin.h>
 
+#include "events.h"
+#include "tap.h"
 #include "user_page.h"
+
+#define USER_PAGE_SIZE	4096UL
 
 /**
  * rdpmc - read a counter
@@ -91,4 +96,48 @@ struct reading read_user_page(const volatile struct perf_event_mmap_page *page)
 		__asm__ volatile("" ::: "memory");
 	} while (page->lock != lock || lock & 1);
 	return r;
+}
+
+/**
+ * user_page_map - map the user page of an event, and nothing else
+ * @fd: the event
+ *
+ * Return: the page
+ */
+volatile struct perf_event_mmap_page *user_page_map(int fd)
+{
+	void *page = mmap(NULL, USER_PAGE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		bail_out("no user page");
+	return page;
+}
+
+/**
+ * user_page_unmap - undo user_page_map()
+ * @page: the page
+ */
+void user_page_unmap(volatile struct perf_event_mmap_page *page)
+{
+	munmap((void *)page, USER_PAGE_SIZE);
+}
+
+/**
+ * user_page_agrees - does read() lie between two looks at the page?
+ * @page: the page
+ * @fd: its event
+ *
+ * Return: whether it does
+ */
+bool user_page_agrees(volatile struct perf_event_mmap_page *page, int fd)
+{
+	struct reading before = read_user_page(page);
+	uint64_t value = read_value(fd);
+	struct reading after = read_user_page(page);
+
+	if (before.count <= value && value <= after.count && after.count - before.count < USER_PAGE_LOOK)
+		return true;
+	diag("own %llu, read() %llu, own %llu", (unsigned long long)before.count,
+	     (unsigned long long)value, (unsigned long long)after.count);
+	return false;
 }

@@ -12,6 +12,9 @@
 /* number of fixed counter 0 for RDPMC */
 #define RDPMC_FIXED	(1U << 30)
 
+/* instructions from one look at the page to the next but one, at most */
+#define USER_PAGE_LOOK	2000
+
 /**
  * struct reading - count and times, all of one moment
  * @index: 0: the event is on no counter
@@ -31,5 +34,9 @@ struct reading {
 uint64_t rdpmc(uint32_t counter);
 bool rdpmc_faults(uint32_t counter);
 struct reading read_user_page(const volatile struct perf_event_mmap_page *page);
+
+volatile struct perf_event_mmap_page *user_page_map(int fd);
+void user_page_unmap(volatile struct perf_event_mmap_page *page);
+bool user_page_agrees(volatile struct perf_event_mmap_page *page, int fd);
 
 #endif
