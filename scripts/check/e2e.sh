@@ -63,7 +63,9 @@ chosen() {
 		e2e-nopmu*:nopmu*) echo "$test" ;;
 		e2e-nopmu*) ;;
 		e2e-late:task_* | e2e-late:race_* | e2e-late:hotplug_* | e2e-late:lost_* | \
-			e2e-late:poll_*) echo "$test" ;;
+			e2e-late:poll_* | e2e-late:group_* | e2e-late:pinned_* | \
+			e2e-late:multiplex_* | e2e-late:pingpong_*)
+			echo "$test" ;;
 		e2e-late:*) ;;
 		*:nopmu*) ;;
 		*) echo "$test" ;;
