@@ -7,11 +7,9 @@
  * nothing is left over, and that no read ever goes wrong.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,18 +19,16 @@
 #include "door.h"
 #include "events.h"
 #include "machine.h"
+#include "storm.h"
 #include "tap.h"
 #include "workload.h"
 
 #define PAGE		4096UL
 #define FAMILIES	3
 #define THREADS		3
-/* descriptors that all threads share, so that each acts on what another closes */
 #define SLOTS		16
-#define FIRST_FD	200
 
-static atomic_bool stop;
-static atomic_ulong steps, opened, wrong;
+static atomic_ulong opened, wrong;
 static bool has_pmu;
 
 /**
@@ -42,13 +38,6 @@ static bool has_pmu;
 static struct family {
 	atomic_int pids[4];
 } *families;
-
-static uint64_t next(uint64_t *seed)
-{
-	/* the generator of Lehmer and Park */
-	*seed = *seed * 48271 % 2147483647;
-	return *seed;
-}
 
 static void leave(uint64_t *seed)
 {
@@ -143,7 +132,7 @@ static struct perf_event_attr any_event(uint64_t *seed)
 
 static int slot(uint64_t *seed)
 {
-	return FIRST_FD + next(seed) % SLOTS;
+	return storm_fd(next(seed) % SLOTS);
 }
 
 static void open_one(uint64_t *seed)
@@ -159,8 +148,7 @@ static void open_one(uint64_t *seed)
 	if (fd < 0)
 		return;
 	opened++;
-	dup3(fd, slot(seed), O_CLOEXEC);
-	close(fd);
+	storm_put(fd, slot(seed));
 }
 
 /* mapped, shared with others, and unmapped, whatever became of the descriptor */
@@ -206,38 +194,19 @@ static void read_one(uint64_t *seed)
 		wrong++;
 }
 
-static void *player(void *data)
+static void close_one(uint64_t *seed)
 {
-	uint64_t seed = (uintptr_t)data + 1;
-
-	while (!stop) {
-		switch (next(&seed) % 8) {
-		case 0:
-		case 1:
-			open_one(&seed);
-			break;
-		case 2:
-			close(slot(&seed));
-			break;
-		case 3:
-			map_one(&seed);
-			break;
-		case 4:
-		case 5:
-			read_one(&seed);
-			break;
-		default:
-			command_one(&seed);
-		}
-		steps++;
-	}
-	return NULL;
+	close(slot(seed));
 }
 
 static void play(unsigned int seconds)
 {
-	uint64_t end = now_ns() + seconds * 1000000000ULL;
-	pthread_t threads[THREADS];
+	static struct storm storm = {
+		.step = { open_one, open_one, close_one, map_one, read_one, read_one,
+			  command_one, command_one },
+		.threads = THREADS,
+		.slots = SLOTS,
+	};
 	pid_t pids[FAMILIES];
 	int alive[2];
 	char byte;
@@ -247,27 +216,22 @@ static void play(unsigned int seconds)
 		bail_out("no pipe");
 	for (int i = 0; i < FAMILIES; i++)
 		pids[i] = found(&families[i], i + 1);
-	for (uintptr_t i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, player, (void *)i);
-	while (now_ns() < end)
-		sleep_ms(10);
-	stop = true;
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	storm_start(&storm);
+	storm_wait(&storm, seconds);
+	storm_stop(&storm);
 	for (int i = 0; i < FAMILIES; i++) {
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], NULL, 0);
 	}
-	for (int i = 0; i < SLOTS; i++)
-		close(FIRST_FD + i);
+	storm_close(&storm);
 	close(alive[1]);
 	is(read(alive[0], &byte, 1), 0, "the families have died out");
-	ok(opened > 4 * seconds, "%lu steps, %lu events opened", steps, opened);
+	ok(opened > 4 * seconds, "%lu steps, %lu events opened", storm.steps, opened);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned int seconds = getenv("PMURING_SECONDS") ? atoi(getenv("PMURING_SECONDS")) : 5;
+	unsigned int seconds = storm_seconds(5);
 	int log;
 
 	(void)argv;

@@ -6,12 +6,10 @@
  * where there is a PMU. What is checked is that what a read returns can be true,
  * that the kernel has nothing to say, and that nothing is left over.
  */
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include "events.h"
 #include "machine.h"
 #include "software.h"
+#include "storm.h"
 #include "tap.h"
 #include "workload.h"
 
@@ -28,24 +27,15 @@
 #define ENOUGH		60000
 #define GROUPS		6
 #define MEMBERS		5
-#define FIRST_FD	200
 #define TIMES		(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-static atomic_bool stop;
-static atomic_ulong steps, reads, lies;
+static atomic_ulong reads, lies;
 static bool hardware_too;
 static pid_t target;
 
-static uint64_t next(uint64_t *seed)
-{
-	/* the generator of Lehmer and Park */
-	*seed = *seed * 48271 % 2147483647;
-	return *seed;
-}
-
 static int fd_of(unsigned int group, unsigned int member)
 {
-	return FIRST_FD + group * MEMBERS + member;
+	return storm_fd(group * MEMBERS + member);
 }
 
 static struct perf_event_attr any_attr(uint64_t *seed)
@@ -82,8 +72,7 @@ static void open_one(uint64_t *seed)
 			     member ? fd_of(group, 0) : -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return;
-	dup3(fd, fd_of(group, member), O_CLOEXEC);
-	close(fd);
+	storm_put(fd, fd_of(group, member));
 }
 
 static int any_fd(uint64_t *seed)
@@ -115,30 +104,18 @@ static void read_one(uint64_t *seed)
 		lies++;
 }
 
-static void *player(void *data)
+static void close_one(uint64_t *seed)
 {
-	uint64_t seed = (uintptr_t)data + 1;
-
-	while (!stop) {
-		switch (next(&seed) % 8) {
-		case 0:
-		case 1:
-			open_one(&seed);
-			break;
-		case 2:
-			close(any_fd(&seed));
-			break;
-		case 3:
-		case 4:
-			read_one(&seed);
-			break;
-		default:
-			command_one(&seed);
-		}
-		steps++;
-	}
-	return NULL;
+	close(any_fd(seed));
 }
+
+static struct storm storm = {
+	.step = { open_one, open_one, close_one, read_one, read_one, command_one, command_one,
+		  command_one },
+	.threads = THREADS,
+	.slots = GROUPS * MEMBERS,
+	.enough = ENOUGH,
+};
 
 /* Moves, forks, and becomes itself again. */
 static void run_target(void)
@@ -168,7 +145,7 @@ static void run_target(void)
 static void *cpu_comes_and_goes(void *unused)
 {
 	(void)unused;
-	while (!stop) {
+	while (!storm.stop) {
 		cpu_set_online(1, false);
 		sleep_ms(30);
 		cpu_set_online(1, true);
@@ -177,47 +154,33 @@ static void *cpu_comes_and_goes(void *unused)
 	return NULL;
 }
 
-static void close_all(void)
-{
-	for (int i = 0; i < GROUPS * MEMBERS; i++)
-		close(FIRST_FD + i);
-}
-
 static void play(unsigned int seconds, bool hotplug)
 {
-	pthread_t threads[THREADS], plug;
-	uint64_t end;
+	pthread_t plug;
 
 	target = fork();
 	if (!target)
 		run_target();
-	end = now_ns() + seconds * 1000000000ULL;
-	stop = false;
-	steps = 0;
 	reads = 0;
-	for (uintptr_t i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, player, (void *)i);
+	storm_start(&storm);
 	if (hotplug)
 		pthread_create(&plug, NULL, cpu_comes_and_goes, NULL);
-	while (now_ns() < end && steps < ENOUGH)
-		sleep_ms(10);
+	storm_wait(&storm, seconds);
 	/* the groups lose their task before they lose their openers */
 	kill(target, SIGKILL);
 	waitpid(target, NULL, 0);
-	stop = true;
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	storm_stop(&storm);
 	if (hotplug)
 		pthread_join(plug, NULL);
-	close_all();
-	ok(steps > 20 * seconds && reads > seconds, "%lu steps, %lu reads%s", steps, reads,
-	   hotplug ? ", while a CPU comes and goes" : "");
+	storm_close(&storm);
+	ok(storm.steps > 20 * seconds && reads > seconds, "%lu steps, %lu reads%s", storm.steps,
+	   reads, hotplug ? ", while a CPU comes and goes" : "");
 	is(lies, 0, "  each read could be true");
 }
 
 int main(int argc, char **argv)
 {
-	unsigned int seconds = getenv("PMURING_SECONDS") ? atoi(getenv("PMURING_SECONDS")) : 4;
+	unsigned int seconds = storm_seconds(4);
 	struct pmuring_info info;
 	int log;
 

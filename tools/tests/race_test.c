@@ -5,12 +5,8 @@
  * watched, readers that are killed. What is checked is that the kernel has
  * nothing to say and that nothing is left over.
  */
-#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,28 +15,17 @@
 #include "door.h"
 #include "events.h"
 #include "machine.h"
+#include "storm.h"
 #include "tap.h"
 #include "workload.h"
 
 #define PAGE		4096UL
 #define THREADS		4
-/* descriptors that all threads share, so that each acts on what another closes */
 #define SLOTS		12
-#define FIRST_FD	200
-
-static atomic_bool stop;
-static atomic_ulong steps;
-
-static uint64_t next(uint64_t *seed)
-{
-	/* the generator of Lehmer and Park */
-	*seed = *seed * 48271 % 2147483647;
-	return *seed;
-}
 
 static int slot(uint64_t *seed)
 {
-	return FIRST_FD + next(seed) % SLOTS;
+	return storm_fd(next(seed) % SLOTS);
 }
 
 static void open_one(uint64_t *seed)
@@ -60,8 +45,7 @@ static void open_one(uint64_t *seed)
 			     PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return;
-	dup3(fd, slot(seed), O_CLOEXEC);
-	close(fd);
+	storm_put(fd, slot(seed));
 }
 
 /* mapped, used as a reader would, and unmapped, whatever became of the descriptor */
@@ -106,57 +90,31 @@ static void look_at_one(uint64_t *seed)
 	poll(&pfd, 1, 0);
 }
 
-static void *player(void *data)
+static void close_one(uint64_t *seed)
 {
-	uint64_t seed = (uintptr_t)data + 1;
-
-	while (!stop) {
-		switch (next(&seed) % 8) {
-		case 0:
-		case 1:
-			open_one(&seed);
-			break;
-		case 2:
-			close(slot(&seed));
-			break;
-		case 3:
-			map_one(&seed);
-			break;
-		case 4:
-			look_at_one(&seed);
-			break;
-		case 5:
-			work(1 + next(&seed) % 5000);
-			break;
-		default:
-			command_one(&seed);
-		}
-		steps++;
-	}
-	return NULL;
+	close(slot(seed));
 }
 
-static void close_slots(void)
+static void work_a_while(uint64_t *seed)
 {
-	for (int i = 0; i < SLOTS; i++)
-		close(FIRST_FD + i);
+	work(1 + next(seed) % 5000);
 }
 
 static void play(unsigned int seconds)
 {
-	uint64_t end = now_ns() + seconds * 1000000000ULL;
-	pthread_t threads[THREADS];
+	static struct storm storm = {
+		.step = { open_one, open_one, close_one, map_one, look_at_one, work_a_while,
+			  command_one, command_one },
+		.threads = THREADS,
+		.slots = SLOTS,
+	};
 
-	stop = false;
-	for (uintptr_t i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, player, (void *)i);
-	while (now_ns() < end)
-		sleep_ms(10);
-	stop = true;
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	close_slots();
-	ok(steps > 100 * seconds, "%lu steps of %d threads on %d events", steps, THREADS, SLOTS);
+	storm_start(&storm);
+	storm_wait(&storm, seconds);
+	storm_stop(&storm);
+	storm_close(&storm);
+	ok(storm.steps > 100 * seconds, "%lu steps of %d threads on %d events", storm.steps,
+	   THREADS, SLOTS);
 }
 
 /* the process that is watched, and the one that watches, are killed at any moment */
@@ -220,7 +178,7 @@ static void close_in_any_order(int times)
 
 int main(void)
 {
-	unsigned int seconds = getenv("PMURING_SECONDS") ? atoi(getenv("PMURING_SECONDS")) : 5;
+	unsigned int seconds = storm_seconds(5);
 	struct pmuring_info info;
 	int log;
 
