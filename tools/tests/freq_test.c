@@ -13,6 +13,7 @@
 #include "door.h"
 #include "events.h"
 #include "machine.h"
+#include "software.h"
 #include "tap.h"
 #include "workload.h"
 
@@ -336,16 +337,11 @@ static void page_faults(void)
 	struct story story = { 0 };
 	struct ring ring;
 	struct count count;
-	char *memory;
+	char *memory = untouched_pages(pages);
 	int fd;
 
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-	memory = mmap(NULL, pages * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
-	if (memory == MAP_FAILED)
-		bail_out("no memory");
-	madvise(memory, pages * size, MADV_NOHUGEPAGE);
 	fd = open_self(&attr);
 	map_ring(&ring, fd, 64);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);

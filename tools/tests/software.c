@@ -3,6 +3,7 @@
  * Software events of pmuring and of the kernel's perf. Called by the tests.
  */
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "events.h"
@@ -110,4 +111,22 @@ bool whole_file(const char *path, char *text, size_t size)
 	close(fd);
 	text[length] = '\0';
 	return !got;
+}
+
+/**
+ * untouched_pages - memory each page of which is one page fault away
+ * @number: of pages; for munmap()
+ *
+ * Return: its beginning
+ */
+char *untouched_pages(size_t number)
+{
+	size_t size = number * sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		bail_out("no memory");
+	/* none comes as part of a larger one */
+	madvise(pages, size, MADV_NOHUGEPAGE);
+	return pages;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Software events, and the same event opened twice: of pmuring and of the
- * kernel's own perf, which are to agree on what a program does.
+ * Software events, the pages whose faults they count, and the same event opened
+ * twice: of pmuring and of the kernel's own perf, which are to agree on what a
+ * program does.
  */
 #ifndef PMURING_TESTS_SOFTWARE_H
 #define PMURING_TESTS_SOFTWARE_H
@@ -24,6 +25,8 @@ void both_switch(const struct both *both, unsigned long request);
 void both_are(const struct both *both, uint64_t want, const char *what);
 void both_agree(const struct both *both, const char *what);
 void both_close(const struct both *both);
+
+char *untouched_pages(size_t number);
 
 bool whole_file(const char *path, char *text, size_t size);
 

@@ -12,6 +12,7 @@
 
 #include "events.h"
 #include "machine.h"
+#include "software.h"
 #include "tap.h"
 #include "workload.h"
 
@@ -136,16 +137,11 @@ static void software_event(void)
 	struct tally tally;
 	uint64_t began, most;
 	struct ring ring;
-	char *memory;
+	char *memory = untouched_pages(pages);
 	int fd;
 
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-	memory = mmap(NULL, pages * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
-	if (memory == MAP_FAILED)
-		bail_out("no memory");
-	madvise(memory, pages * size, MADV_NOHUGEPAGE);
 	fd = open_self(&attr);
 	story.id = event_id(fd);
 	map_ring(&ring, fd, 64);
