@@ -56,17 +56,46 @@ static void say_count(const char *what, int fd)
 	say("times=%s", !count.enabled ? "none" : count.enabled == count.running ? "equal" : "differ");
 }
 
-static void enable_on_exec(void)
+/* Return: an event of a task that has run the program since @first, which may be NULL */
+static int over_program(struct perf_event_attr attr, int cpu, void (*first)(int fd))
 {
-	struct perf_event_attr attr = instructions();
 	struct runner runner;
 	int fd;
 
 	runner_start(&runner);
-	attr.enable_on_exec = 1;
-	fd = follow(&runner, attr, -1);
-	say_count("before", fd);
+	fd = follow(&runner, attr, cpu);
+	if (first)
+		first(fd);
 	runner_go(&runner);
+	return fd;
+}
+
+static void say_group_over_program(struct perf_event_attr leader, struct perf_event_attr sibling)
+{
+	struct runner runner;
+	int fds[2];
+
+	runner_start(&runner);
+	fds[0] = follow(&runner, leader, -1);
+	sibling.read_format = FORMAT_TIMES;
+	fds[1] = must_open(&sibling, runner.pid, -1, fds[0]);
+	runner_go(&runner);
+	say_count("leader", fds[0]);
+	say_count("sibling", fds[1]);
+}
+
+static void say_before(int fd)
+{
+	say_count("before", fd);
+}
+
+static void enable_on_exec(void)
+{
+	struct perf_event_attr attr = instructions();
+	int fd;
+
+	attr.enable_on_exec = 1;
+	fd = over_program(attr, -1, say_before);
 	say_count("after", fd);
 	say_poll("poll", fd);
 }
@@ -74,119 +103,74 @@ static void enable_on_exec(void)
 static void enable_on_exec_branches(void)
 {
 	struct perf_event_attr attr = branches();
-	struct runner runner;
-	int fd;
 
-	runner_start(&runner);
 	attr.enable_on_exec = 1;
-	fd = follow(&runner, attr, -1);
-	runner_go(&runner);
-	say_count("after", fd);
+	say_count("after", over_program(attr, -1, NULL));
 }
 
 static void enable_on_exec_group(void)
 {
-	struct perf_event_attr attr = instructions();
-	struct runner runner;
-	int fd, sibling;
+	struct perf_event_attr leader = instructions(), sibling = branches();
 
-	runner_start(&runner);
-	attr.enable_on_exec = 1;
-	fd = follow(&runner, attr, -1);
-	attr = branches();
-	attr.disabled = 0;
-	attr.read_format = FORMAT_TIMES;
-	sibling = must_open(&attr, runner.pid, -1, fd);
-	runner_go(&runner);
-	say_count("leader", fd);
-	say_count("sibling", sibling);
+	leader.enable_on_exec = 1;
+	sibling.disabled = 0;
+	say_group_over_program(leader, sibling);
 }
 
 /* A sibling alone is not enabled by exec unless it says so. */
 static void sibling_alone(void)
 {
-	struct perf_event_attr attr = instructions();
-	struct runner runner;
-	int fd, sibling;
+	struct perf_event_attr leader = instructions(), sibling = leader;
 
-	runner_start(&runner);
-	fd = follow(&runner, attr, -1);
-	attr.enable_on_exec = 1;
-	attr.read_format = FORMAT_TIMES;
-	sibling = must_open(&attr, runner.pid, -1, fd);
-	runner_go(&runner);
-	say_count("leader", fd);
-	say_count("sibling", sibling);
+	sibling.enable_on_exec = 1;
+	say_group_over_program(leader, sibling);
 }
 
 static void without(void)
 {
-	struct perf_event_attr attr = instructions();
-	struct runner runner;
-	int fd;
-
-	runner_start(&runner);
-	fd = follow(&runner, attr, -1);
-	runner_go(&runner);
-	say_count("after", fd);
+	say_count("after", over_program(instructions(), -1, NULL));
 }
 
 static void survives(void)
 {
 	struct perf_event_attr attr = instructions();
-	struct runner runner;
 	struct count count;
-	int fd;
 
-	runner_start(&runner);
 	attr.disabled = 0;
-	fd = follow(&runner, attr, -1);
-	runner_go(&runner);
-	read_count(fd, &count);
+	read_count(over_program(attr, -1, NULL), &count);
 	say("value=%s", count.value > 20000004 ? "more" : count.value ? "less" : "none");
 }
 
 static void enabled_and_on_exec(void)
 {
 	struct perf_event_attr attr = instructions();
-	struct runner runner;
-	int fd;
 
-	runner_start(&runner);
 	attr.enable_on_exec = 1;
 	attr.disabled = 0;
-	fd = follow(&runner, attr, -1);
-	runner_go(&runner);
-	say("more=%d", read_value(fd) > 0);
+	say("more=%d", read_value(over_program(attr, -1, NULL)) > 0);
+}
+
+static void enable_and_disable(int fd)
+{
+	enable(fd);
+	disable(fd);
 }
 
 static void disabled_again(void)
 {
 	struct perf_event_attr attr = instructions();
-	struct runner runner;
-	int fd;
 
-	runner_start(&runner);
 	attr.enable_on_exec = 1;
-	fd = follow(&runner, attr, -1);
-	enable(fd);
-	disable(fd);
-	runner_go(&runner);
-	say_count("after", fd);
+	say_count("after", over_program(attr, -1, enable_and_disable));
 }
 
 static void cpu_elsewhere(void)
 {
 	struct perf_event_attr attr = instructions();
-	struct runner runner;
-	int fd;
 
 	pin_to(0);
-	runner_start(&runner);
 	attr.enable_on_exec = 1;
-	fd = follow(&runner, attr, 1);
-	runner_go(&runner);
-	say_count("after", fd);
+	say_count("after", over_program(attr, 1, NULL));
 }
 
 static void of_cpu(void)
