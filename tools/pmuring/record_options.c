@@ -3,14 +3,12 @@
  * The command line of record, and the attributes that it makes of the events.
  * Called by record.c before anything is open.
  */
-#include <argp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
 #include "door.h"
+#include "options.h"
 #include "record_options.h"
 #include "session.h"
 #include "util.h"
@@ -21,6 +19,9 @@
 #define FREQ_MAX	UINT64_MAX
 
 #define KEY_CALL_GRAPH	1000
+
+static const char record_doc[] =
+	"Samples a command, tasks or CPUs and writes a perf.data file, which pmuring report, perf report and perf script read.\vWith -a, -C, -p or -t the command is only what the recording lasts for. Exits with the command's status, or 255 when recording itself fails.";
 
 static const struct argp_option record_options[] = {
 	{ "event", 'e', "EVENTS", 0, "Sample these events, separated by commas: cycles, instructions, cpu-clock, page-faults …, rXXXX, cpu/event=0x..,umask=0x../, or a name that libpfm4 knows; groups as {a,b}; :u or :k behind it for user or kernel mode only, {a,b}:S to read the group at each sample of its first event (default: cycles, or cpu-clock without a PMU)", 0 },
@@ -71,63 +72,38 @@ static int parse_call_graph(const char *arg, bool *call_chains)
 	return 0;
 }
 
-static error_t parse_record(int key, char *arg, struct argp_state *state)
+static int parse_record(int key, char *arg, void *data)
 {
-	struct record_options *opts = state->input;
-	int ret = 0;
+	struct record_options *opts = data;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &opts->target;
-		break;
-	case 'e':
-		ret = events_add(&opts->events, arg);
-		break;
 	case 'F':
-		ret = parse_freq(arg, &opts->freq);
-		break;
+		return parse_freq(arg, &opts->freq);
 	case 'c':
-		ret = parse_period(arg, &opts->period);
-		break;
+		return parse_period(arg, &opts->period);
 	case 'g':
 		opts->call_chains = true;
-		break;
+		return 0;
 	case KEY_CALL_GRAPH:
-		ret = parse_call_graph(arg, &opts->call_chains);
-		break;
+		return parse_call_graph(arg, &opts->call_chains);
 	case 'P':
 		opts->with_period = true;
-		break;
+		return 0;
 	case 'm':
-		ret = parse_pages(arg, &opts->pages);
-		break;
-	case 'o':
-		opts->output = arg;
-		break;
+		return parse_pages(arg, &opts->pages);
 	case 'k':
 		opts->kallsyms = true;
-		break;
+		return 0;
 	case 'q':
 		verbosity = -1;
-		break;
+		return 0;
 	case 'v':
 		verbosity++;
-		break;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	if (ret)
-		exit(EXIT_TOOL);
-	return 0;
 }
-
-static const struct argp record_argp = {
-	.options = record_options,
-	.parser = parse_record,
-	.args_doc = "[-- COMMAND [ARG...]]",
-	.doc = "Samples a command, tasks or CPUs and writes a perf.data file, which pmuring report, perf report and perf script read.\vWith -a, -C, -p or -t the command is only what the recording lasts for. Exits with the command's status, or 255 when recording itself fails.",
-	.children = target_children,
-};
 
 /* as perf: more than is allowed becomes as much as is allowed */
 static void limit_freq(struct record_options *opts)
@@ -218,15 +194,24 @@ static void set_attrs(struct record_options *opts)
  */
 int record_options_parse(struct record_options *opts, int argc, char **argv)
 {
+	struct command_line line = {
+		.name = "pmuring record",
+		.doc = record_doc,
+		.options = record_options,
+		.parse = parse_record,
+		.data = opts,
+		.target = &opts->target,
+		.events = &opts->events,
+		.output = &opts->output,
+	};
+
 	*opts = (struct record_options){
 		.freq = DEFAULT_FREQ,
 		.pages = DEFAULT_PAGES,
 		.output = "perf.data",
 		.command_line = argv,
 	};
-	argv[0] = "pmuring record";
-	if (argp_parse(&record_argp, argc, argv, ARGP_IN_ORDER, NULL, opts) ||
-	    target_check(&opts->target))
+	if (options_parse(&line, argc, argv))
 		return -1;
 	if (!opts->events.nr) {
 		if (events_add(&opts->events, "cycles"))

@@ -2,10 +2,7 @@
 /*
  * The command line of stat. Called by stat.c before anything is open.
  */
-#include <argp.h>
-#include <stdlib.h>
-
-#include "commands.h"
+#include "options.h"
 #include "session.h"
 #include "stat.h"
 #include "util.h"
@@ -13,6 +10,9 @@
 /* perf's; whole CPUs have no task whose clock could be read */
 #define DEFAULT_EVENTS	"context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses"
 #define INTERVAL_MIN	10
+
+static const char stat_doc[] =
+	"Counts events of a command, tasks or CPUs.\vA count of an event that shared its counter with others is scaled, and followed by the part of the time that it was counted. Exits with the command's status, or 255 when counting itself fails.";
 
 static const struct argp_option stat_options[] = {
 	{ "event", 'e', "EVENTS", 0, "Count these events, separated by commas; names and {groups} as in record (default: task-clock," DEFAULT_EVENTS ")", 0 },
@@ -37,45 +37,22 @@ static int parse_interval(const char *arg, uint64_t *interval)
 	return 0;
 }
 
-static error_t parse_stat(int key, char *arg, struct argp_state *state)
+static int parse_stat(int key, char *arg, void *data)
 {
-	struct stat_options *opts = state->input;
-	int ret = 0;
+	struct stat_options *opts = data;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &opts->target;
-		break;
-	case 'e':
-		ret = events_add(&opts->events, arg);
-		break;
 	case 'r':
-		ret = parse_repeat(arg, &opts->repeat);
-		break;
+		return parse_repeat(arg, &opts->repeat);
 	case 'I':
-		ret = parse_interval(arg, &opts->interval);
-		break;
+		return parse_interval(arg, &opts->interval);
 	case 'x':
 		opts->separator = arg;
-		break;
-	case 'o':
-		opts->output = arg;
-		break;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	if (ret)
-		exit(EXIT_TOOL);
-	return 0;
 }
-
-static const struct argp stat_argp = {
-	.options = stat_options,
-	.parser = parse_stat,
-	.args_doc = "[-- COMMAND [ARG...]]",
-	.doc = "Counts events of a command, tasks or CPUs.\vA count of an event that shared its counter with others is scaled, and followed by the part of the time that it was counted. Exits with the command's status, or 255 when counting itself fails.",
-	.children = target_children,
-};
 
 static int add_default_events(struct stat_options *opts)
 {
@@ -104,10 +81,19 @@ static int check_repeat(const struct stat_options *opts)
  */
 int stat_options_parse(struct stat_options *opts, int argc, char **argv)
 {
+	struct command_line line = {
+		.name = "pmuring stat",
+		.doc = stat_doc,
+		.options = stat_options,
+		.parse = parse_stat,
+		.data = opts,
+		.target = &opts->target,
+		.events = &opts->events,
+		.output = &opts->output,
+	};
+
 	*opts = (struct stat_options){ .repeat = 1 };
-	argv[0] = "pmuring stat";
-	if (argp_parse(&stat_argp, argc, argv, ARGP_IN_ORDER, NULL, opts) ||
-	    target_check(&opts->target) || check_repeat(opts))
+	if (options_parse(&line, argc, argv) || check_repeat(opts))
 		return -1;
 	if (!opts->events.nr && add_default_events(opts))
 		return -1;
