@@ -73,11 +73,23 @@ static bool wants_to_count(const struct pmr_event *event)
 	return event->state == PMR_STATE_INACTIVE && pmr_event_counts_here(event);
 }
 
+/* One may have gone out before the interrupt that was to disable it. */
+static bool may_count(struct pmr_event *event)
+{
+	if (!wants_to_count(event))
+		return false;
+	if (likely(!test_bit(PMR_PENDING_DISABLE, &event->pending)))
+		return true;
+	pmr_event_disable_locked(event);
+	return false;
+}
+
 /* In frequency mode the sample at the end stands for all since the last one. */
 static void begin_period(struct pmr_event *event, u64 period)
 {
 	/* One that is out stays throttled until it starts: its ring is another CPU's. */
-	if (unlikely(event->hw.throttled) && event->context->on_cpu >= 0)
+	if (unlikely(event->hw.throttled) && event->context->on_cpu >= 0 &&
+	    (event->cpu < 0 || event->cpu == smp_processor_id()))
 		pmr_throttle_end(event);
 	/*
 	 * Frequencies are often multiples of the tick's, from which this is called:
@@ -129,7 +141,7 @@ static unsigned int collect_hardware(struct pmr_event *leader, struct pmr_hw **h
 	if (!leader->hw.pmu->software)
 		hws[number++] = &leader->hw;
 	pmr_for_each_sibling(event, leader) {
-		if (event->hw.pmu->software || !wants_to_count(event))
+		if (event->hw.pmu->software || !may_count(event))
 			continue;
 		if (number < PMR_COUNTERS_MAX)
 			hws[number] = &event->hw;
@@ -140,7 +152,7 @@ static unsigned int collect_hardware(struct pmr_event *leader, struct pmr_hw **h
 
 static void start_software(struct pmr_event *event, u64 now)
 {
-	if (event->hw.pmu->software && wants_to_count(event))
+	if (event->hw.pmu->software && may_count(event))
 		start_one(event, now);
 }
 
@@ -214,13 +226,8 @@ static void now_counts(struct pmr_event *leader)
  */
 bool pmr_group_start(struct pmr_event *leader, u64 now)
 {
-	if (!wants_to_count(leader))
+	if (!may_count(leader))
 		return true;
-	if (unlikely(test_bit(PMR_PENDING_DISABLE, &leader->pending))) {
-		/* It went out before the interrupt that was to disable it. */
-		pmr_event_disable_locked(leader);
-		return true;
-	}
 	if (!may_share(leader))
 		return false;
 	if (!(leader->nr_siblings ? start_many(leader, now) : start_one(leader, now)))
@@ -235,7 +242,7 @@ static bool join(struct pmr_event *event, u64 now)
 {
 	struct pmr_event *leader = event->leader;
 
-	if (leader->state != PMR_STATE_ACTIVE || !wants_to_count(event))
+	if (leader->state != PMR_STATE_ACTIVE || !may_count(event))
 		return true;
 	if (may_share(leader) && start_one(event, now)) {
 		now_counts(leader);

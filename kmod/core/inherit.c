@@ -277,58 +277,86 @@ void pmr_inherit_end(struct pmr_event *event)
 	llist_add(&event->reap, &ended);
 }
 
+/**
+ * pmr_inherit_remove() - an event leaves its group and its context on exec
+ * @event: event that has ended; its context is locked
+ *
+ * The reaper does it: groups stand still for who holds the context's mutex, which
+ * cannot be had here. It takes copies away anyway.
+ */
+void pmr_inherit_remove(struct pmr_event *event)
+{
+	if (event->reaping)
+		return;
+	event->reaping = true;
+	kref_get(&event->ref);
+	llist_add(&event->reap, &ended);
+}
+
+/* Once for each copy. */
 static void fold(struct pmr_event *copy)
 {
 	struct pmr_event *top = copy->top;
 	unsigned long flags;
 
+	if (list_empty(&copy->child))
+		return;
 	top->child_count += copy->hw.count - copy->hw.base;
 	top->child_enabled += copy->enabled;
 	top->child_running += copy->running;
 	/* Who reads is kept out by the mutex, who forks by the lock alone. */
 	raw_spin_lock_irqsave(&top->children_lock, flags);
-	list_del_rcu(&copy->child);
+	list_del_init(&copy->child);
 	raw_spin_unlock_irqrestore(&top->children_lock, flags);
 }
 
 static void detach(struct pmr_context *context, void *arg)
 {
-	struct pmr_event *copy = arg;
+	struct pmr_event *event = arg;
 
-	if (!list_empty(&copy->all))
-		pmr_group_detach(copy);
+	if (list_empty(&event->all))
+		return;
+	pmr_group_update_times(event->leader, pmr_context_time(context));
+	pmr_group_detach(event);
 }
 
-static void free_copy(struct pmr_event *copy)
+/* A group is read through its leader, so its members move to the top together. */
+static void fold_group(struct pmr_event *copy)
 {
-	pmr_context_call(copy->context, detach, copy);
-	pmr_event_put(copy);
+	struct pmr_event *sibling;
+
+	fold(copy);
+	if (!pmr_event_is_leader(copy))
+		return;
+	pmr_for_each_sibling(sibling, copy)
+		if (sibling->reaping)
+			fold(sibling);
 }
 
-static void reap(struct pmr_event *copy)
+static void reap(struct pmr_event *event)
 {
-	struct pmr_event *top = copy->top;
-	bool last = false;
+	struct pmr_event *top = event->top;
+	bool last;
 
 	mutex_lock(&top->context->mutex);
-	if (!list_empty(&copy->child)) {
-		fold(copy);
-		last = list_empty(&top->children);
-	}
+	if (pmr_event_is_copy(event))
+		fold_group(event);
+	pmr_context_call(event->context, detach, event);
+	last = list_empty(&top->children);
 	mutex_unlock(&top->context->mutex);
 	if (last && READ_ONCE(top->state) <= PMR_STATE_EXIT)
 		wake_up_all(&top->waitq);	/* poll() says EPOLLHUP from now on */
-	free_copy(copy);
+	pmr_event_put(event);
 }
 
 static void reap_all(struct work_struct *work)
 {
 	struct llist_node *list = llist_del_all(&ended);
-	struct pmr_event *copy, *next;
+	struct pmr_event *event, *next;
 
 	list = llist_reverse_order(list);
-	llist_for_each_entry_safe(copy, next, list, reap) {
-		reap(copy);
+	llist_for_each_entry_safe(event, next, list, reap) {
+		reap(event);
 		cond_resched();
 	}
 }

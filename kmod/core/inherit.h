@@ -9,6 +9,7 @@
 #include "core/event.h"
 
 void pmr_inherit_end(struct pmr_event *event);
+void pmr_inherit_remove(struct pmr_event *event);
 void pmr_inherit_reap(void);
 void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed);
 void pmr_inherit_free(struct pmr_event *event, struct list_head *doomed);

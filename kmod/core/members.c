@@ -47,8 +47,13 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 
 static void become_leader(struct pmr_event *event)
 {
+	/*
+	 * Off the list first: the NMI of a sibling that counts may read the group
+	 * at any moment, and must find its way back to the old leader.
+	 */
+	list_del_init(&event->siblings);
+	barrier();	/* pairs with nothing but program order: the NMI is on this CPU */
 	event->leader = event;
-	INIT_LIST_HEAD(&event->siblings);
 	add_flexible(event);
 	if (event->state == PMR_STATE_INACTIVE) {
 		event->context->waiting++;
@@ -79,14 +84,13 @@ void pmr_group_detach(struct pmr_event *event)
 	list_del_init(&event->entry);
 	list_for_each_entry_safe(sibling, next, &event->siblings, siblings)
 		become_leader(sibling);
-	INIT_LIST_HEAD(&event->siblings);
 	event->nr_siblings = 0;
 	event->generation++;
 }
 
 /**
  * pmr_group_fits() - could a group ever count together?
- * @leader: its leader
+ * @leader: its leader; or what somebody took for one, and is a sibling itself
  * @event: its leader, or one that is to become a sibling
  *
  * Return: 0, -EINVAL if the PMU has not the counters for it, -ENOMEM.
@@ -100,6 +104,8 @@ int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
 
 	if (event->hw.pmu->software)
 		return 0;
+	if (!pmr_event_is_leader(leader))
+		return -EINVAL;
 	hws = kmalloc_array(leader->nr_siblings + 2, sizeof(*hws), GFP_KERNEL);
 	if (!hws)
 		return -ENOMEM;

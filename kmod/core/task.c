@@ -190,16 +190,14 @@ bool pmr_task_switch(struct task_struct *prev, struct task_struct *next)
 	return false;
 }
 
-static void enable_on_exec(struct pmr_event *event, u64 now)
+static void enable_on_exec(struct pmr_event *event)
 {
 	if (!event->attr.enable_on_exec)
 		return;
 	event->attr.enable_on_exec = 0;
 	pmr_context_is_unique(event->context);
-	if (event->state >= PMR_STATE_INACTIVE || event->state < PMR_STATE_ERROR)
-		return;
-	pmr_group_update_times(event->leader, now);
-	event->state = PMR_STATE_INACTIVE;
+	if (event->state < PMR_STATE_INACTIVE && event->state >= PMR_STATE_ERROR)
+		event->state = PMR_STATE_INACTIVE;
 }
 
 /* When all that are to be on are on: the groups start whole. */
@@ -232,15 +230,17 @@ static void end_event(struct pmr_event *event, u64 now)
 static void do_exec(struct pmr_context *context)
 {
 	u64 now = pmr_context_time(context);
-	struct pmr_event *event, *next;
+	struct pmr_event *event;
 
-	list_for_each_entry_safe(event, next, &context->events, all) {
-		enable_on_exec(event, now);
-		if (!event->attr.remove_on_exec)
+	/* Before any state changes, since those of leaders are their siblings' too. */
+	list_for_each_entry(event, &context->events, all)
+		pmr_event_update_times(event, now);
+	list_for_each_entry(event, &context->events, all) {
+		enable_on_exec(event);
+		if (!event->attr.remove_on_exec || event->state <= PMR_STATE_EXIT)
 			continue;
-		pmr_group_update_times(event->leader, now);
 		end_event(event, now);
-		pmr_group_detach(event);
+		pmr_inherit_remove(event);
 	}
 	start_enabled(context, now);
 }

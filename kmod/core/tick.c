@@ -69,8 +69,10 @@ static enum hrtimer_restart do_tick(struct hrtimer *timer)
 	bool again = false;
 
 	/* One that a CPU left behind on its way down is of no use. */
-	if (unlikely(here != this_cpu_ptr(&tick)))
+	if (unlikely(here != this_cpu_ptr(&tick))) {
+		here->armed = false;
 		return HRTIMER_NORESTART;
+	}
 	pmr_contexts_here(visit, &again);
 	if (!again) {
 		here->armed = false;

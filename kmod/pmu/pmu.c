@@ -55,6 +55,8 @@ static int take(void)
 		return err;
 	}
 	on_each_cpu(start, NULL, 1);
+	if (pmr_pmu->started)
+		pmr_pmu->started();
 	return 0;
 }
 

@@ -113,6 +113,7 @@ struct pmr_hw {
  * @reserve: take all counters from the kernel's allocator; 0 or -EBUSY
  * @release: give them back
  * @cpu_start: take the PMU of this CPU: save what is there, program it
+ * @started: the PMU of all CPUs has been taken, and no event counts yet
  * @cpu_stop: put back what cpu_start() found
  * @add: find counters for all of these and let them run, or for none: false.
  *	Events that run already may be moved to other counters
@@ -121,7 +122,7 @@ struct pmr_hw {
  * @scrub: zero the counters that hold what another task has counted, before a
  *	task runs that may read counters itself
  *
- * Task context may sleep in @init_event, @reserve and @release; the others
+ * Task context may sleep in @init_event, @reserve, @started and @release; the others
  * run on the CPU they act on, with interrupts off. The software PMU has
  * @init_event, @add, @del and @count only.
  */
@@ -145,6 +146,7 @@ struct pmr_pmu {
 	int (*reserve)(void);
 	void (*release)(void);
 	void (*cpu_start)(void);
+	void (*started)(void);
 	void (*cpu_stop)(void);
 	bool (*add)(struct pmr_hw *const *hws, unsigned int number);
 	void (*del)(struct pmr_hw *hw);

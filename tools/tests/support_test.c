@@ -54,7 +54,6 @@ static const struct feature features[] = {
 	{ "sample CGROUP", SAMPLES(.sample_type = PERF_SAMPLE_CGROUP), EINVAL },
 	{ "sample DATA_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_DATA_PAGE_SIZE), EINVAL },
 	{ "sample CODE_PAGE_SIZE", SAMPLES(.sample_type = PERF_SAMPLE_CODE_PAGE_SIZE), EINVAL },
-	{ "sample WEIGHT_STRUCT", SAMPLES(.sample_type = PERF_SAMPLE_WEIGHT_STRUCT), EINVAL },
 	{ "precise_ip 1", SAMPLES(.precise_ip = 1), EOPNOTSUPP },
 	{ "precise_ip 3", SAMPLES(.precise_ip = 3), EOPNOTSUPP },
 
@@ -68,7 +67,7 @@ static const struct feature features[] = {
 	{ "exclude_host", EVENT(.exclude_host = 1), EOPNOTSUPP },
 
 	/* how the ring is filled */
-	{ "aux_output", SAMPLES(.aux_output = 1), EOPNOTSUPP },
+	{ "aux_output", SAMPLES(.aux_output = 1), EINVAL },
 
 	/* accepted: without effect here, or built */
 	{ "sigtrap without remove_on_exec", SAMPLES(.sigtrap = 1), EINVAL },

@@ -365,6 +365,7 @@ struct pmr_intel pmr_intel = {
 		.reserve = pmr_intel_reserve,
 		.release = pmr_intel_release,
 		.cpu_start = pmr_intel_cpu_start,
+		.started = pmr_intel_started,
 		.cpu_stop = pmr_intel_cpu_stop,
 		.fits = intel_fits,
 		.add = intel_add,

@@ -56,6 +56,7 @@ int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs);
 int pmr_intel_reserve(void);
 void pmr_intel_release(void);
 void pmr_intel_cpu_start(void);
+void pmr_intel_started(void);
 void pmr_intel_cpu_stop(void);
 
 #endif /* PMR_INTEL_H */

@@ -10,6 +10,7 @@
 #include <asm/nmi.h>
 
 #include "pmu/x86/intel.h"
+#include "pmu/x86/leftovers.h"
 #include "pmu/x86/msr.h"
 
 /**
@@ -33,6 +34,9 @@ struct saved {
 };
 
 static DEFINE_PER_CPU(struct saved, saved);
+
+/* Since we gave the PMU back last. */
+static bool used_by_others;
 
 /*
  * Only the event selectors arbitrate: perf reserves its counters by their
@@ -88,8 +92,20 @@ static bool has_fixed(u32 i)
 	return pmr_intel.pmu.fixed_mask & BIT_ULL(i);
 }
 
-static void save(struct saved *was)
+/* Return: whether somebody else has used the counter since we gave it back. */
+static bool save_counter(u64 *was, u32 msr)
 {
+	u64 now = pmr_rdmsr(msr);
+	bool used = *was != now;
+
+	*was = now;
+	return used;
+}
+
+/* Return: whether somebody else has used a counter of this CPU since the last time. */
+static bool save(struct saved *was)
+{
+	bool used = false;
 	u32 i;
 
 	if (pmr_intel.global)
@@ -100,11 +116,12 @@ static void save(struct saved *was)
 	was->lvtpc = pmr_lvtpc_read();
 	for (i = 0; i < pmr_intel.pmu.gp_counters; i++) {
 		was->selector[i] = pmr_rdmsr(MSR_ARCH_PERFMON_EVENTSEL0 + i);
-		was->general[i] = pmr_rdmsr(pmr_intel.gp_base + i);
+		used |= save_counter(&was->general[i], pmr_intel.gp_base + i);
 	}
 	for (i = 0; i < ARRAY_SIZE(was->fixed); i++)
 		if (has_fixed(i))
-			was->fixed[i] = pmr_rdmsr(MSR_CORE_PERF_FIXED_CTR0 + i);
+			used |= save_counter(&was->fixed[i], MSR_CORE_PERF_FIXED_CTR0 + i);
+	return used;
 }
 
 /* Nothing counts and no overflow is pending afterwards. */
@@ -152,10 +169,12 @@ void pmr_intel_cpu_start(void)
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	struct saved *was = this_cpu_ptr(&saved);
 
-	save(was);
+	if (save(was))
+		WRITE_ONCE(used_by_others, true);
 	quiesce();
 	counters->active = 0;
 	counters->kernel = 0;
+	counters->dirty = pmr_intel.counters;	/* by whoever had them before */
 	counters->fixed_ctrl = 0;
 	if (was->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
 		pmr_wrmsr(MSR_IA32_DEBUGCTLMSR,
@@ -164,6 +183,19 @@ void pmr_intel_cpu_start(void)
 	WRITE_ONCE(counters->ready, true);
 	if (pmr_intel.global)
 		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_CTRL, pmr_intel.counters);
+}
+
+/**
+ * pmr_intel_started() - the PMU of all CPUs is ours, and nothing counts yet
+ *
+ * Task context, the hotplug lock held.
+ */
+void pmr_intel_started(void)
+{
+	if (!READ_ONCE(used_by_others))
+		return;
+	WRITE_ONCE(used_by_others, false);
+	pmr_leftovers_clear();
 }
 
 /**

@@ -231,7 +231,6 @@ static void exclusive_alone(void)
 
 	attr.exclusive = 1;
 	exclusive = add(attr, -1, false);
-	say_behaviour("exclusive", exclusive);
 	close(first);
 	/* until it has been scheduled once more */
 	usleep(1000);
