@@ -52,7 +52,7 @@ static void become_leader(struct pmr_event *event)
 	 * at any moment, and must find its way back to the old leader.
 	 */
 	list_del_init(&event->siblings);
-	barrier();	/* pairs with nothing but program order: the NMI is on this CPU */
+	barrier();	/* in this order; the NMI is on this CPU, or the event is out */
 	event->leader = event;
 	add_flexible(event);
 	if (event->state == PMR_STATE_INACTIVE) {
