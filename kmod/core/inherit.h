@@ -8,13 +8,16 @@
 
 #include "core/event.h"
 
+/* core/reap.c; pmr_task_fork() of core/inherit.c is in context.h */
 void pmr_inherit_end(struct pmr_event *event);
 void pmr_inherit_remove(struct pmr_event *event);
 void pmr_inherit_reap(void);
 void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed);
 void pmr_inherit_free(struct pmr_event *event, struct list_head *doomed);
-u64 pmr_inherit_missed(void);
 void pmr_inherit_exit(void);
+
+/* core/inherit.c */
+u64 pmr_inherit_missed(void);
 
 /* Under the mutex of the context of @event: nothing is removed meanwhile. */
 #define pmr_for_each_copy(copy, event)						\
