@@ -21,7 +21,7 @@
 #define MANY		2000
 #define ROUNDS		500
 /* KiB that the whole machine may use more or less */
-#define NOISE_KB	3072
+#define NOISE_KB	8192
 /* copies of this many at once are more than there are spares at hand */
 #define EVENTS		400
 
