@@ -4,8 +4,8 @@
  * switches with the address space, by a count of grants that it keeps there for
  * perf and that is shared with it.
  *
- * Task context; grant and revoke under mmap_lock, they wait for IPIs. No locks of
- * its own.
+ * Task context; grant and revoke wait for IPIs: under mmap_lock for a mapping, or
+ * with a reference to the address space (leftovers.c). No locks of its own.
  */
 #include <linux/mm_types.h>
 #include <linux/sched.h>
