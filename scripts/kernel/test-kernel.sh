@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Builds the KUnit test kernel from Debian's linux-source-6.12.
+# Builds a test kernel from Debian's linux-source-6.12.
 #
-#   test-kernel.sh [base|debug]
+#   test-kernel.sh [base|debug|kcsan]
 #
 # Prints the build directory: `make -C DIR M=...` builds modules for it,
 # DIR/arch/x86/boot/bzImage boots. It is kept in the cache under a hash of the
-# source package's version, the config fragments and this script. Progress goes
-# to stderr; it takes minutes, at low priority.
+# source package's version, the config fragments, and the functions below that
+# decide what is built. Progress goes to stderr; it takes minutes, at low priority.
 
 set -eu
 . "$(dirname "$0")/../setup/common.sh"
@@ -18,13 +18,26 @@ FLAVOUR=${1:-base}
 HERE=$ROOT/scripts/kernel
 TARBALL=/usr/src/linux-source-$SERIES.tar.xz
 
+# flavours: name, config fragments, arguments of the kernel's make
+flavours() {
+	cat <<-'END'
+	base	base
+	debug	base tests debug
+	kcsan	base tests kcsan	KCSAN_SANITIZE=n
+	END
+}
+
+# flavour COLUMN: of the one that is asked for
+flavour() {
+	flavours | awk -F'\t+' -v name="$FLAVOUR" -v column="$1" '$1 == name { print $column }'
+}
+
 fragments() {
-	echo "$HERE/config/base.config"
-	case $FLAVOUR in
-	base) ;;
-	debug) echo "$HERE/config/debug.config" ;;
-	*) die "no such test kernel: '$FLAVOUR'; there are base and debug" ;;
-	esac
+	local name
+
+	for name in $(flavour 2); do
+		echo "$HERE/config/$name.config"
+	done
 }
 
 # asked_for FILE: each symbol's last setting, as sorted NAME=VALUE
@@ -85,9 +98,10 @@ build() {
 	quietly "$tree.log" tar -C "$tree" --strip-components=1 -xf "$TARBALL"
 	configure "$tree"
 	# fixed identity: the same inputs give the same kernel
+	# shellcheck disable=SC2046	# one word for each argument
 	quietly "$tree/build.log" nice -n 15 make -C "$tree" -j"$JOBS" \
 		KBUILD_BUILD_TIMESTAMP='2024-01-01' KBUILD_BUILD_USER=pmuring \
-		KBUILD_BUILD_HOST=pmuring bzImage modules
+		KBUILD_BUILD_HOST=pmuring $(flavour 3) bzImage modules
 	slim "$tree"
 	rm -f "$tree.log"
 	touch "$tree/.complete"
@@ -96,11 +110,14 @@ build() {
 main() {
 	local version hash files
 
+	[ -n "$(flavour 1)" ] || die "no such test kernel: '$FLAVOUR'; there are:" \
+		"$(flavours | cut -f1 | paste -sd' ')"
 	"$ROOT/scripts/setup/packages.sh" build kernel
 	files=$(fragments)
 	version=$(dpkg-query -W -f '${Version}' "linux-source-$SERIES")
 	# shellcheck disable=SC2086	# one word per file; the tree has no blanks
-	hash=$( { echo "$version"; cat $files "$HERE/test-kernel.sh"; } | sha256sum | cut -c1-16)
+	hash=$( { echo "$version $(flavour 3)"; cat $files; declare -f configure build slim; } |
+		sha256sum | cut -c1-16)
 	locked "test-kernel-$FLAVOUR" build "$CACHE/test-kernel-$FLAVOUR-$hash"
 	echo "$CACHE/test-kernel-$FLAVOUR-$hash"
 }
