@@ -61,6 +61,10 @@ check-host: ## End-to-end tests against pmuring.ko on this very machine (as root
 check-debug: ## The tests once more under KASAN, lockdep and kmemleak (slow)
 	$(Q)scripts/check/debug.sh
 
+.PHONY: fuzz
+fuzz: ## Random operations on the node, on the debug kernel (SEED= OPS= KERNEL=, see scripts/fuzz)
+	$(Q)scripts/fuzz
+
 .PHONY: bench
 bench: ## What samples, context switches and calls cost, beside the kernel's own perf
 	$(Q)scripts/bench/run.sh
