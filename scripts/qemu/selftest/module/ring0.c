@@ -25,6 +25,13 @@
 #define STOP		(NOPS + 3)	/* two XORs and the WRMSR that stops */
 #define PMI_LOST	0x40005016
 #define PMI_LATE	0x4000501d
+#define CONTROL		0x4000501e
+#define STILL		3		/* what to write to CONTROL */
+#define IGNORE		1
+#define ALIVE		0
+#define POWER_LOSS	4
+#define STORM(n)	((u64)(n) << 8 | 5)
+#define STATUS_STORM(n)	((u64)(n) << 8 | 6)
 
 static unsigned int skid;
 module_param(skid, uint, 0);
@@ -35,6 +42,21 @@ MODULE_PARM_DESC(late, "pmu-late of the model");
 static bool relatch;
 module_param(relatch, bool, 0);
 MODULE_PARM_DESC(relatch, "pmu-relatch of the model");
+static bool follow;
+module_param(follow, bool, 0);
+MODULE_PARM_DESC(follow, "pmu-relatch-counter of the model");
+static unsigned int lose;
+module_param(lose, uint, 0);
+MODULE_PARM_DESC(lose, "pmu-lose of the model");
+static bool masks;
+module_param(masks, bool, 0);
+MODULE_PARM_DESC(masks, "pmu-lose-masks of the model");
+static unsigned int eat;
+module_param(eat, uint, 0);
+MODULE_PARM_DESC(eat, "pmu-eat of the model");
+static bool pebs;
+module_param(pebs, bool, 0);
+MODULE_PARM_DESC(pebs, "pmu-stale-pebs of the model has counter 0");
 
 /* where the registers are; status is 0 where there are no global ones */
 static struct {
@@ -330,6 +352,104 @@ static void test_host_only(void)
 	      "%llx", get(pmu.counter));
 }
 
+/* Unmasks while the counter runs, wrapped and acknowledged, perhaps written. */
+static void unmask_while_wrapped(bool written)
+{
+	u64 on = prepare(INSNS, 10);
+
+	set_lvtpc(APIC_DM_NMI | APIC_LVT_MASKED);
+	set(pmu.control, on);
+	idle(100);
+	set(pmu.clear, pmu.all);
+	if (written)
+		set(pmu.counter, PERIOD(1000000));
+	set_lvtpc(APIC_DM_NMI);
+	idle(100);
+	set(pmu.control, 0);
+}
+
+static void test_follow(void)
+{
+	unmask_while_wrapped(false);
+	check("unmasking looks at the counter with pmu-relatch-counter alone",
+	      seen.stray == follow && !seen.claimed, "%u, %u", seen.stray, seen.claimed);
+	unmask_while_wrapped(true);
+	check("not at one that has been written since", !seen.stray && !seen.claimed, "%u, %u",
+	      seen.stray, seen.claimed);
+}
+
+/* Every third PMI does not arrive, or arrives without its status. */
+static void test_every_third(void)
+{
+	unsigned int i;
+
+	for (i = 1; i <= 9; i++) {
+		bool odd = i % 3 == 0;
+
+		run(prepare(INSNS, 50), NULL);
+		if (lose) {
+			check("each third PMI is lost", seen.claimed == !odd && !seen.stray,
+			      "%u: %u, %u", i, seen.claimed, seen.stray);
+			check("its status stays", status() == odd, "%u: %llx", i, status());
+			check("and masks LVTPC with pmu-lose-masks alone",
+			      !!(lvtpc() & APIC_LVT_MASKED) == (!odd || masks), "%u: %x", i,
+			      lvtpc());
+		} else {
+			check("each third PMI has no status",
+			      seen.claimed == !odd && seen.stray == odd, "%u: %u, %u", i,
+			      seen.claimed, seen.stray);
+		}
+	}
+}
+
+static void test_pebs(void)
+{
+	run(prepare(INSNS, 10), NULL);
+	check("PEBS_ENABLE swallows the overflow", !seen.claimed && !seen.stray && !status(),
+	      "%u, %u, %llx", seen.claimed, seen.stray, status());
+	set(MSR_IA32_PEBS_ENABLE, 0);
+	run(prepare(INSNS, 10), NULL);
+	check("until it is cleared", seen.claimed == 1, "%u", seen.claimed);
+}
+
+static void test_storm(void)
+{
+	u64 on = prepare(INSNS, 1000000);
+
+	set(CONTROL, STORM(3));
+	run(on, NULL);
+	check("a storm: an NMI without status", seen.stray == 1 && !seen.claimed, "%u, %u",
+	      seen.stray, seen.claimed);
+	check("none while no counter runs", get(CONTROL) == 2, "%llu left", get(CONTROL));
+	on = prepare(INSNS, 1000000);
+	set(CONTROL, STATUS_STORM(2));
+	run(on, NULL);
+	check("a storm with status", seen.claimed == 1 && seen.status == 1, "%u, %llx",
+	      seen.claimed, seen.status);
+	set(CONTROL, STORM(0));
+}
+
+static void test_failures(void)
+{
+	u64 on = prepare(INSNS, 1000000);
+
+	set(CONTROL, STILL);
+	run(on, NULL);
+	check("still: nothing counts", get(pmu.counter) == PERIOD(1000000) &&
+	      get(pmu.select) == INSNS, "%llx, %llx", get(pmu.counter), get(pmu.select));
+	set(CONTROL, IGNORE);
+	set(pmu.counter, 5);
+	check("ignore: registers read 0", !get(pmu.counter) && !get(pmu.select), "%llx, %llx",
+	      get(pmu.counter), get(pmu.select));
+	set(CONTROL, ALIVE);
+	check("and are as before afterwards", get(pmu.counter) == PERIOD(1000000), "%llx",
+	      get(pmu.counter));
+	set(CONTROL, POWER_LOSS);
+	check("power loss: registers as after reset", !get(pmu.counter) && !get(pmu.select) &&
+	      get(pmu.control) == 0xff, "%llx, %llx, %llx", get(pmu.counter),
+	      get(pmu.select), get(pmu.control));
+}
+
 static void find_intel(void)
 {
 	intel = true;
@@ -360,6 +480,14 @@ static void find_amd(void)
 
 static void test_all(void)
 {
+	if (pebs) {
+		test_pebs();
+		return;
+	}
+	if (lose || eat) {
+		test_every_third();
+		return;
+	}
 	test_late();
 	test_stray();
 	test_last();
@@ -374,6 +502,9 @@ static void test_all(void)
 	}
 	test_together();
 	test_freeze();
+	test_follow();
+	test_storm();
+	test_failures();
 	test_rings();
 	test_fixed_mode();
 }

@@ -13,7 +13,6 @@
 #define MSR_A_PMC0              0x4c1
 #define MSR_GLOBAL_STATUS_SET   0x391
 #define MSR_GLOBAL_INUSE        0x392
-#define MSR_DEBUGCTL            0x1d9
 #define PERF_CAP_FW_WRITE       (1ull << 13)
 
 int x86_pmu_intel_event(uint64_t sel)
@@ -39,9 +38,11 @@ int x86_pmu_intel_event(uint64_t sel)
     return PMU_EV_NONE;
 }
 
-bool x86_pmu_is_intel_msr(uint32_t msr)
+bool x86_pmu_is_intel_msr(CPUX86State *env, uint32_t msr)
 {
     switch (msr) {
+    case MSR_PEBS_ENABLE:
+        return env_archcpu(env)->pmu_stale_pebs;
     case MSR_P6_PERFCTR0 ... MSR_P6_PERFCTR0 + 7:
     case MSR_P6_EVNTSEL0 ... MSR_P6_EVNTSEL0 + 7:
     case MSR_A_PMC0 ... MSR_A_PMC0 + 7:
@@ -153,6 +154,15 @@ bool x86_pmu_intel_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val,
         }
         reg = &p->debugctl;
         break;
+    case MSR_PEBS_ENABLE:
+        if (!env_archcpu(env)->pmu_stale_pebs) {
+            return false;
+        }
+        if (val & ~global_bits(p)) {
+            goto gp;
+        }
+        reg = &p->pebs_enable;
+        break;
     case MSR_IA32_PERF_CAPABILITIES:
     case MSR_CORE_PERF_FIXED_CTR0 + 4 ... MSR_CORE_PERF_FIXED_CTR0 + 7:
     case MSR_CORE_PERF_GLOBAL_STATUS:
@@ -166,8 +176,13 @@ bool x86_pmu_intel_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val,
     x86_pmu_sync(env);
     if (reg) {
         *reg = val;
+        for (i = 0; i < X86_PMU_NB; i++) {
+            if (reg == ctr_value(env, i)) {
+                x86_pmu_counter_written(env, i);
+            }
+        }
     } else if (msr == MSR_CORE_PERF_GLOBAL_OVF_CTRL) {
-        env->msr_global_status &= ~val;
+        env->msr_global_status &= ~val | env_archcpu(env)->pmu_stuck;
     } else {
         env->msr_global_status |= val;
     }
@@ -184,7 +199,7 @@ bool x86_pmu_intel_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val,
     int version = env_archcpu(env)->pmu_version;
     unsigned i;
 
-    if (!x86_pmu_is_intel_msr(msr)) {
+    if (!x86_pmu_is_intel_msr(env, msr)) {
         return false;
     }
     x86_pmu_sync_before(env);
@@ -260,6 +275,9 @@ bool x86_pmu_intel_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val,
         break;
     case MSR_DEBUGCTL:
         *val = p->debugctl;
+        break;
+    case MSR_PEBS_ENABLE:
+        *val = p->pebs_enable;
         break;
     }
     return true;

@@ -37,6 +37,9 @@ enum {
 /* DEBUGCTL */
 #define DEBUGCTL_FREEZE_PERFMON (1ull << 12)
 
+#define MSR_DEBUGCTL            0x1d9
+#define MSR_PEBS_ENABLE         0x3f1
+
 /* GLOBAL_STATUS */
 #define STATUS_CTR_FRZ  (1ull << 59)
 
@@ -99,8 +102,14 @@ void x86_pmu_account(CPUX86State *env);
 
 G_NORETURN void x86_pmu_gp(CPUX86State *env, uintptr_t ra);
 
+/* counter I has been written */
+void x86_pmu_counter_written(CPUX86State *env, int i);
+
+/* what the control MSR asks for */
+void x86_pmu_control(CPUX86State *env, uint64_t val);
+
 /* registers: false if it is none of ours; #GP does not return */
-bool x86_pmu_is_intel_msr(uint32_t msr);
+bool x86_pmu_is_intel_msr(CPUX86State *env, uint32_t msr);
 bool x86_pmu_is_amd_msr(CPUX86State *env, uint32_t msr);
 bool x86_pmu_intel_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val,
                          uintptr_t ra);

@@ -25,12 +25,35 @@ void x86_pmu_reset(CPUX86State *env)
     p->pmi_source = 0;
     p->debugctl = 0;
     p->in_nmi = p->nmi_masked = false;
+    p->storm_left = 0;
     env->msr_global_ctrl = (1ull << p->nb_gp) - 1;
     if (p->mode == X86_PMU_INTEL) {
+        /* what firmware or an earlier kernel left behind */
+        env->msr_global_status = env_archcpu(env)->pmu_stale |
+                                 env_archcpu(env)->pmu_stuck;
+        p->pebs_enable = env_archcpu(env)->pmu_stale_pebs;
         /* performance monitoring available; no BTS, no PEBS */
         env->msr_ia32_misc_enable |= (1 << 7) | (1 << 11) | (1 << 12);
     }
     x86_pmu_configure(env);
+}
+
+static X86PMUDead dead_mode(const char *name)
+{
+    if (!name) {
+        return X86_PMU_ALIVE;
+    }
+    if (!strcmp(name, "ignore")) {
+        return X86_PMU_IGNORE;
+    }
+    if (!strcmp(name, "fault")) {
+        return X86_PMU_FAULT;
+    }
+    if (!strcmp(name, "still")) {
+        return X86_PMU_STILL;
+    }
+    error_report("x86 PMU: pmu-dead is ignore, fault or still, not '%s'", name);
+    exit(1);
 }
 
 static void realize_intel(X86CPU *cpu)
@@ -39,6 +62,7 @@ static void realize_intel(X86CPU *cpu)
     X86PMUState *p = &env->pmu;
 
     p->mode = X86_PMU_INTEL;
+    p->dead = dead_mode(cpu->pmu_dead);
     if (!cpu->pmu_version) {
         cpu->pmu_version = 4;
     }
@@ -100,7 +124,10 @@ void x86_pmu_cpuid(CPUX86State *env, uint32_t index, uint32_t *eax,
     if (p->mode == X86_PMU_INTEL) {
         switch (index) {
         case 1:
-            *ecx |= CPUID_EXT_PDCM;
+            /* a hypervisor that emulates no PMU does not list this MSR */
+            if (!env_archcpu(env)->pmu_dead) {
+                *ecx |= CPUID_EXT_PDCM;
+            }
             break;
         case 0xa:
             *eax = version | (p->nb_gp << 8) | (p->width << 16) | (7 << 24);

@@ -11,6 +11,7 @@
 
 /* instrumentation MSRs, in the synthetic range 0x40000000 and up */
 #define MSR_QPMU_BASE           0x40005000
+#define MSR_QPMU_CONTROL        0x4000501e
 #define MSR_QPMU_RESET          0x4000501f
 #define MSR_QPMU_OVF_GP         0x40005020
 #define MSR_QPMU_OVF_FIXED      0x40005030
@@ -25,12 +26,27 @@ static bool is_pmu_msr(CPUX86State *env, uint32_t msr)
 {
     switch (env->pmu.mode) {
     case X86_PMU_INTEL:
-        return x86_pmu_is_intel_msr(msr);
+        return x86_pmu_is_intel_msr(env, msr);
     case X86_PMU_AMD:
         return x86_pmu_is_amd_msr(env, msr);
     default:
         return false;
     }
+}
+
+/*
+ * A PMU that is gone: what its registers answer. DEBUGCTL is not the PMU's.
+ * Returns false for any other register, or if the PMU is there.
+ */
+static bool dead_register(CPUX86State *env, uint32_t msr, uintptr_t ra)
+{
+    if (!is_pmu_msr(env, msr) || msr == MSR_DEBUGCTL) {
+        return false;
+    }
+    if (env->pmu.dead == X86_PMU_FAULT) {
+        x86_pmu_gp(env, ra);
+    }
+    return env->pmu.dead == X86_PMU_IGNORE;
 }
 
 static void stats_reset(CPUX86State *env)
@@ -100,6 +116,7 @@ static bool stats_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     case 0x1b: *val = s->wrmsr; break;
     case 0x1c: *val = s->rdpmc; break;
     case 0x1d: *val = s->pmi_late; break;
+    case 0x1e: *val = p->storm_left; break;
     }
     return true;
 }
@@ -120,6 +137,13 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val, uintptr_t ra)
         stats_reset(env);
         return true;
     }
+    if (msr == MSR_QPMU_CONTROL) {
+        x86_pmu_control(env, val);
+        return true;
+    }
+    if (dead_register(env, msr, ra)) {
+        return true;
+    }
     return p->mode == X86_PMU_INTEL ? x86_pmu_intel_wrmsr(env, msr, val, ra)
                                     : x86_pmu_amd_wrmsr(env, msr, val, ra);
 }
@@ -138,6 +162,10 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val, uintptr_t ra)
     if (p->in_nmi) {
         p->st.nmi_rdmsr++;
         p->st.nmi_rdmsr_pmu += is_pmu_msr(env, msr);
+    }
+    if (dead_register(env, msr, ra)) {
+        *val = 0;
+        return true;
     }
     return p->mode == X86_PMU_INTEL ? x86_pmu_intel_rdmsr(env, msr, val, ra)
                                     : x86_pmu_amd_rdmsr(env, msr, val);
@@ -161,8 +189,11 @@ bool x86_pmu_rdpmc(CPUX86State *env, uint32_t sel, uint64_t *val, uintptr_t ra)
     }
     p->st.rdpmc++;
     p->st.nmi_rdpmc += p->in_nmi;
+    if (p->dead == X86_PMU_FAULT) {
+        x86_pmu_gp(env, ra);
+    }
     x86_pmu_sync_before(env);
-    *val = *ctr_value(env, i);
+    *val = p->dead == X86_PMU_IGNORE ? 0 : *ctr_value(env, i);
     return true;
 }
 
