@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The open events of one run. Called by record and stat, which have filled in
- * the attributes; the order is open, map (record only), enable, disable, read,
- * close.
+ * the attributes; the order is open, enable, disable, read, close.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,10 +118,10 @@ static int keep_counter(struct evlist *evlist, size_t event, const struct target
 	struct counter *counter = &evlist->counters[evlist->nr++];
 
 	*counter = (struct counter){ .event = event, .slot = *slot, .fd = fd };
-	if (!ioctl(fd, PERF_EVENT_IOC_ID, &counter->id))
-		return 0;
-	return fail("cannot read the ID of event '%s': %s", evlist->events->events[event].name,
-		    strerror(errno));
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &counter->id))
+		return fail("cannot read the ID of event '%s': %s",
+			    evlist->events->events[event].name, strerror(errno));
+	return evlist->pages ? evlist_map(evlist, counter, evlist->pages) : 0;
 }
 
 /* Return: 0 with the fd in @fd, or with -1 if there is nothing to be watched; -1 on error */
@@ -163,7 +162,10 @@ static int open_everywhere(struct evlist *evlist, size_t event,
 	return 0;
 }
 
-/* the tracker first: a task that inherits from the others has its name told, too */
+/*
+ * The tracker first, with its ring: before there is an event that a new task can
+ * inherit, the records that name new tasks arrive.
+ */
 static int open_all(struct evlist *evlist, const struct target_slots *slots, int *fds)
 {
 	const struct event_list *events = evlist->events;
@@ -183,23 +185,25 @@ static int open_all(struct evlist *evlist, const struct target_slots *slots, int
  * @evlist: filled in; close it also after an error
  * @events: with complete attributes; a fallback changes them
  * @slots: from target_resolve()
+ * @pages: data pages of each ring, a power of two; 0: no rings
  *
  * When all events are optional, there may be none open in the end.
  *
  * Return: 0, or -1 after a message to the user
  */
 int evlist_open(struct evlist *evlist, struct event_list *events,
-		const struct target_slots *slots)
+		const struct target_slots *slots, size_t pages)
 {
 	size_t nr = events->nr * slots->nr;
 	int *fds, ret;
 
-	*evlist = (struct evlist){ .events = events };
+	*evlist = (struct evlist){ .events = events, .pages = pages };
 	if (door_fd() < 0)
 		return fail("cannot open %s: %s: %s", PMURING_DEVICE, strerror(errno),
 			    door_explain_node(errno));
 	raise_file_limit();
 	evlist->counters = xalloc(nr * sizeof(*evlist->counters));
+	evlist->rings = xalloc(nr * sizeof(*evlist->rings));
 	fds = xalloc(nr * sizeof(*fds));
 	for (size_t i = 0; i < nr; i++)
 		fds[i] = -1;

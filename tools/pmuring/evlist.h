@@ -41,6 +41,7 @@ struct shared_ring {
  * @events: what was asked for
  * @counters: what is open
  * @nr: how many
+ * @pages: data pages of each ring; 0: no rings
  * @rings: when sampling
  * @nr_rings: how many
  * @user_told: the user knows that the kernel may not be watched
@@ -49,6 +50,7 @@ struct evlist {
 	struct event_list *events;
 	struct counter *counters;
 	size_t nr;
+	size_t pages;
 	struct shared_ring *rings;
 	size_t nr_rings;
 	bool user_told;
@@ -74,7 +76,7 @@ struct reading {
 			 PERF_FORMAT_ID | PERF_FORMAT_LOST)
 
 int evlist_open(struct evlist *evlist, struct event_list *events,
-		const struct target_slots *slots);
+		const struct target_slots *slots, size_t pages);
 int evlist_enable(struct evlist *evlist);
 void evlist_disable(struct evlist *evlist);
 int evlist_read(const struct evlist *evlist, const struct counter *counter,
@@ -82,6 +84,6 @@ int evlist_read(const struct evlist *evlist, const struct counter *counter,
 void evlist_close(struct evlist *evlist);
 
 /* evlist_map.c */
-int evlist_map(struct evlist *evlist, size_t pages);
+int evlist_map(struct evlist *evlist, const struct counter *counter, size_t pages);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rings of the open events. Called by record between open and enable.
+ * The rings of the open events. Called by evlist.c for each event of a recording
+ * as soon as it is open.
  */
 #include <errno.h>
 #include <string.h>
@@ -38,24 +39,21 @@ static int map_ring(struct evlist *evlist, const struct counter *counter, size_t
 }
 
 /**
- * evlist_map - give every event a ring, which those of a CPU share
- * @evlist: open
+ * evlist_map - give an event a ring, which it shares with the others of its CPU
+ * @evlist: has room for the ring
+ * @counter: open
  * @pages: data pages per ring, a power of two
  *
  * Return: 0, or -1 after a message to the user
  */
-int evlist_map(struct evlist *evlist, size_t pages)
+int evlist_map(struct evlist *evlist, const struct counter *counter, size_t pages)
 {
-	evlist->rings = xalloc(evlist->nr * sizeof(*evlist->rings));
-	for (size_t i = 0; i < evlist->nr; i++) {
-		const struct counter *counter = &evlist->counters[i];
-		const struct shared_ring *ring = find_ring(evlist, &counter->slot);
+	const struct shared_ring *ring = find_ring(evlist, &counter->slot);
 
-		if (!ring && map_ring(evlist, counter, pages))
-			return -1;
-		if (ring && ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
-			return fail("cannot let event '%s' share a ring: %s",
-				    evlist->events->events[counter->event].name, strerror(errno));
-	}
+	if (!ring)
+		return map_ring(evlist, counter, pages);
+	if (ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
+		return fail("cannot let event '%s' share a ring: %s",
+			    evlist->events->events[counter->event].name, strerror(errno));
 	return 0;
 }

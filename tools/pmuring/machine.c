@@ -29,15 +29,6 @@ struct space {
 	size_t nr;
 };
 
-/** struct record_fork - PERF_RECORD_FORK */
-struct record_fork {
-	struct perf_event_header header;
-	uint32_t pid;
-	uint32_t ppid;
-	uint32_t tid;
-	uint32_t ptid;
-};
-
 static struct thread *get_thread(struct machine *machine, uint32_t tid)
 {
 	struct thread **bucket = &machine->threads[tid % MACHINE_BUCKETS];

@@ -70,6 +70,15 @@ enum feature {
 /* everything before it is older than everything behind the next one */
 #define RECORD_FINISHED_ROUND	68
 
+/** struct record_fork - PERF_RECORD_FORK up to the sample_id */
+struct record_fork {
+	struct perf_event_header header;
+	uint32_t pid;
+	uint32_t ppid;
+	uint32_t tid;
+	uint32_t ptid;
+};
+
 /** struct record_comm - PERF_RECORD_COMM up to the name */
 struct record_comm {
 	struct perf_event_header header;

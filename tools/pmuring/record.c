@@ -22,24 +22,34 @@
 /* full rings wake us earlier */
 #define PASS_MS		500
 
-/* what was there before the first sample; a command brings its own records */
-static void scan(struct recorder *rec, const struct target *target)
+/* the processes that the events are on */
+static void scan_targets(struct recorder *rec)
 {
 	const struct evlist *evlist = rec->evlist;
-	pid_t last = -1;
+	pid_t *tids = xalloc(evlist->nr * sizeof(*tids));
+	size_t nr = 0;
 
-	procfs_kernel(&rec->sink);
-	if (target_is_cpus(target)) {
+	for (size_t i = 0; i < evlist->nr; i++)
+		if (!nr || tids[nr - 1] != evlist->counters[i].slot.pid)
+			tids[nr++] = evlist->counters[i].slot.pid;
+	scan_thread_groups(&rec->sink, tids, nr);
+	free(tids);
+}
+
+/*
+ * What was there before the first sample. The kernel's records arrive already, so
+ * whatever begins from here on has a name by them. A command needs no scan: it
+ * brings its own records.
+ */
+static int scan(struct recorder *rec, const struct target *target)
+{
+	if (!target_is_running(target))
+		return 0;
+	if (target_is_cpus(target))
 		scan_all(&rec->sink);
-		return;
-	}
-	for (size_t i = 0; i < evlist->nr && target_is_running(target); i++) {
-		pid_t tid = evlist->counters[i].slot.pid;
-
-		if (evlist->counters[i].event == 0 && tid != last)
-			scan_thread_group(&rec->sink, tid);
-		last = tid;
-	}
+	else
+		scan_targets(rec);
+	return recorder_flush(rec) || recorder_newborn(rec) ? -1 : 0;
 }
 
 /* the pollfd of an event whose tasks or CPU have gone only says so for ever */
@@ -130,26 +140,34 @@ static int finish(struct recorder *rec, const struct record_options *opts)
 	return ret;
 }
 
+/*
+ * Everything that is sampled has a name, so sampling starts behind the scan. The
+ * kernel's symbols take long to read: tasks are not kept waiting for that, but with
+ * CPUs, where our own start is no topic, sampling begins when it is over.
+ */
+static int start(struct recorder *rec, const struct target *target, struct session *session)
+{
+	bool tasks = target_is_running(target) && !target_is_cpus(target);
+
+	if (!tasks)
+		procfs_kernel(&rec->sink);
+	if (scan(rec, target) || session_enable(session))
+		return -1;
+	if (tasks)
+		procfs_kernel(&rec->sink);
+	return recorder_flush(rec) || session_go(session) ? -1 : 0;
+}
+
 static int record(const struct record_options *opts, struct session *session)
 {
-	/* what runs already is not kept waiting; else our own start is no topic */
-	bool at_once = target_is_running(&opts->target) && !target_is_cpus(&opts->target);
 	struct perfdata_out out;
 	struct recorder rec;
 	int ret;
 
-	if (evlist_map(&session->evlist, opts->pages) ||
-	    perfdata_begin(&out, opts->output, &session->evlist))
+	if (perfdata_begin(&out, opts->output, &session->evlist))
 		return -1;
 	recorder_init(&rec, &session->evlist, &out);
-	ret = at_once ? session_enable(session) : 0;
-	scan(&rec, &opts->target);
-	if (!ret)
-		ret = recorder_flush(&rec);
-	if (!ret && !at_once)
-		ret = session_enable(session);
-	if (!ret)
-		ret = session_go(session);
+	ret = start(&rec, &opts->target, session);
 	if (!ret)
 		ret = run(&rec, session);
 	if (!ret)
@@ -169,7 +187,7 @@ int cmd_record(int argc, char **argv)
 
 	if (!record_options_parse(&opts, argc, argv)) {
 		ret = session_open(&session, &opts.target, &opts.events,
-				   target_inherits(&opts.target));
+				   target_inherits(&opts.target), opts.pages);
 		if (!ret)
 			ret = record(&opts, &session);
 		ret = session_close(&session, ret);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "recorder.h"
+#include "scan.h"
 
 /**
  * recorder_init - begin
@@ -37,11 +38,26 @@ static void see_sample(struct recorder *rec, const struct perf_event_header *rec
 		rec->last_time = sample.time;
 }
 
+static void see_fork(struct recorder *rec, const struct perf_event_header *record)
+{
+	const struct record_fork *begun = (const void *)record;
+	struct sample sample;
+	struct newborn newborn;
+
+	if (!rec->attaching || !sample_id_parse(record, rec->sample_type, &sample))
+		return;
+	newborn = (struct newborn){ begun->pid, begun->tid, sample.time };
+	buf_add(&rec->newborn, &newborn, sizeof(newborn));
+}
+
 static void see(struct recorder *rec, const struct perf_event_header *record)
 {
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		see_sample(rec, record);
+		break;
+	case PERF_RECORD_FORK:
+		see_fork(rec, record);
 		break;
 	case PERF_RECORD_LOST:
 		rec->lost += ((const struct record_lost *)record)->lost;
@@ -109,6 +125,26 @@ int recorder_pass(struct recorder *rec)
 }
 
 /**
+ * recorder_newborn - look up the tasks that began while /proc was scanned
+ * @rec: nothing is sampled yet, the scan's records are written
+ *
+ * Return: 0, or -1 after a message to the user
+ */
+int recorder_newborn(struct recorder *rec)
+{
+	const struct newborn *newborn;
+	int ret;
+
+	rec->attaching = true;
+	ret = recorder_pass(rec);
+	rec->attaching = false;
+	newborn = (const void *)rec->newborn.data;
+	for (size_t i = 0; !ret && i < rec->newborn.len / sizeof(*newborn); i++)
+		scan_newborn(&rec->sink, &newborn[i]);
+	return ret ? ret : recorder_flush(rec);
+}
+
+/**
  * recorder_losses - ask each event how much it lost, and write it down
  * @rec: with all events disabled and drained
  *
@@ -140,4 +176,5 @@ int recorder_losses(struct recorder *rec)
 void recorder_free(struct recorder *rec)
 {
 	buf_free(&rec->sink.out);
+	buf_free(&rec->newborn);
 }

@@ -15,6 +15,8 @@
  * @out: the file
  * @sink: records of our own, on their way into the file
  * @sample_type: of all events
+ * @attaching: nothing is sampled yet; tasks that begin are noted in @newborn
+ * @newborn: array of struct newborn
  * @samples: seen so far
  * @lost: as LOST records tell so far
  * @throttled: THROTTLE records so far
@@ -26,6 +28,8 @@ struct recorder {
 	struct perfdata_out *out;
 	struct record_sink sink;
 	uint64_t sample_type;
+	bool attaching;
+	struct buf newborn;
 	uint64_t samples;
 	uint64_t lost;
 	uint64_t throttled;
@@ -36,6 +40,7 @@ struct recorder {
 void recorder_init(struct recorder *rec, struct evlist *evlist, struct perfdata_out *out);
 int recorder_flush(struct recorder *rec);
 int recorder_pass(struct recorder *rec);
+int recorder_newborn(struct recorder *rec);
 int recorder_losses(struct recorder *rec);
 void recorder_free(struct recorder *rec);
 

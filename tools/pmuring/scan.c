@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The processes that exist before a recording begins: names and mappings from
- * /proc, written as records that hold from the start of time. What comes later,
- * the kernel's own records tell. Called by record.c, one thread.
+ * The processes that exist before sampling begins: names and mappings from /proc,
+ * written as records. The kernel's own records arrive before the scan begins, so
+ * they tell what changes during and after it. Called by record.c, one thread.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -12,61 +12,137 @@
 #include "procfs.h"
 #include "scan.h"
 
-static void scan_thread(struct record_sink *sink, pid_t pid, pid_t tid)
-{
-	struct sample when = { .pid = pid, .tid = tid };
-	char comm[16];
+/* no kernel has larger thread IDs */
+#define TID_MAX		(1 << 22)
+/* a directory of /proc may lack an entry when another one vanishes meanwhile */
+#define PASSES_MAX	8
 
-	if (procfs_comm(pid, tid, comm))
-		put_comm(sink, &when, comm);
+/**
+ * struct scan - one scan
+ * @sink: where the records go
+ * @seen: a bit for each thread that has its record
+ * @nr_seen: how many
+ */
+struct scan {
+	struct record_sink *sink;
+	unsigned char *seen;
+	size_t nr_seen;
+};
+
+static struct scan scan_begin(struct record_sink *sink)
+{
+	return (struct scan){ .sink = sink, .seen = xalloc(TID_MAX / 8) };
 }
 
-static void scan_maps(struct record_sink *sink, pid_t pid)
+/* Return: whether it was not seen before */
+static bool see(struct scan *scan, pid_t tid)
 {
-	struct sample when = { .pid = pid, .tid = pid };
+	if (tid <= 0 || tid >= TID_MAX || scan->seen[tid / 8] & 1 << tid % 8)
+		return false;
+	scan->seen[tid / 8] |= 1 << tid % 8;
+	scan->nr_seen++;
+	return true;
+}
+
+static bool is_seen(const struct scan *scan, pid_t tid)
+{
+	return tid > 0 && tid < TID_MAX && scan->seen[tid / 8] & 1 << tid % 8;
+}
+
+static void put_thread(struct record_sink *sink, const struct sample *when)
+{
+	char comm[16];
+
+	if (procfs_comm(when->pid, when->tid, comm))
+		put_comm(sink, when, comm);
+}
+
+static void put_maps(struct record_sink *sink, const struct sample *when)
+{
 	char path[64], *text, *save, *line;
 	struct mapping map;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%u/maps", when->pid);
 	text = read_file(path, NULL);
 	for (line = text ? strtok_r(text, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save))
 		if (maps_line_parse(line, &map))
-			put_mmap2(sink, &when, &map);
+			put_mmap2(sink, when, &map);
 	free(text);
 }
 
-static void scan_process(struct record_sink *sink, pid_t pid)
+static void scan_tasks(struct scan *scan, pid_t pid)
 {
-	char path[64];
+	struct sample when = { .pid = pid };
 	struct dirent *entry;
+	char path[64];
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			scan_thread(sink, pid, atoi(entry->d_name));
+	while (dir && (entry = readdir(dir))) {
+		when.tid = atoi(entry->d_name);
+		if (see(scan, when.tid))
+			put_thread(scan->sink, &when);
+	}
 	if (dir)
 		closedir(dir);
-	scan_maps(sink, pid);
 }
 
-/**
- * scan_thread_group - the process that a thread is of
- * @sink: where the records go
- * @tid: any of its threads
- */
-void scan_thread_group(struct record_sink *sink, pid_t tid)
+static void scan_process(struct scan *scan, pid_t pid)
+{
+	struct sample when = { .pid = pid, .tid = pid };
+	size_t before;
+	int pass = 0;
+
+	do {
+		before = scan->nr_seen;
+		scan_tasks(scan, pid);
+	} while (scan->nr_seen != before && ++pass < PASSES_MAX);
+	put_maps(scan->sink, &when);
+}
+
+/* Return: the process of a thread, 0 if it has gone */
+static pid_t process_of(pid_t tid)
 {
 	char path[64], *text, *line;
+	pid_t pid;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	text = read_file(path, NULL);
 	line = text ? strstr(text, "\nTgid:\t") : NULL;
-	if (line)
-		scan_process(sink, atoi(line + 7));
+	pid = line ? atoi(line + 7) : 0;
 	free(text);
+	return pid;
+}
+
+/**
+ * scan_thread_groups - the processes that threads are of
+ * @sink: where the records go
+ * @tids: the threads
+ * @nr: how many
+ */
+void scan_thread_groups(struct record_sink *sink, const pid_t *tids, size_t nr)
+{
+	struct scan scan = scan_begin(sink);
+
+	for (size_t i = 0; i < nr; i++)
+		if (!is_seen(&scan, tids[i]))
+			scan_process(&scan, process_of(tids[i]));
+	free(scan.seen);
+}
+
+static void scan_processes(struct scan *scan)
+{
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    !is_seen(scan, atoi(entry->d_name)))
+			scan_process(scan, atoi(entry->d_name));
+	if (dir)
+		closedir(dir);
 }
 
 /**
@@ -75,12 +151,34 @@ void scan_thread_group(struct record_sink *sink, pid_t tid)
  */
 void scan_all(struct record_sink *sink)
 {
-	struct dirent *entry;
-	DIR *dir = opendir("/proc");
+	struct scan scan = scan_begin(sink);
+	size_t before;
+	int pass = 0;
 
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			scan_process(sink, atoi(entry->d_name));
-	if (dir)
-		closedir(dir);
+	do {
+		before = scan.nr_seen;
+		scan_processes(&scan);
+	} while (scan.nr_seen != before && ++pass < PASSES_MAX);
+	free(scan.seen);
+}
+
+/**
+ * scan_newborn - a task that began before the scan came to its parent
+ * @sink: where the records go, behind its FORK record
+ * @newborn: the task
+ *
+ * The FORK record gives it what the scan found out about its parent, which may have
+ * changed its name or mappings between the fork and the scan.
+ */
+void scan_newborn(struct record_sink *sink, const struct newborn *newborn)
+{
+	const struct sample when = {
+		.pid = newborn->pid,
+		.tid = newborn->tid,
+		.time = newborn->time,
+	};
+
+	put_thread(sink, &when);
+	if (when.pid == when.tid)
+		put_maps(sink, &when);
 }

@@ -49,11 +49,12 @@ static uint64_t not_inherited(void)
  * @target: checked
  * @events: with complete attributes
  * @per_cpu: whether events of tasks are to be opened for each CPU
+ * @pages: data pages of each ring; 0: no rings
  *
  * Return: 0, or -1 after a message to the user
  */
 int session_open(struct session *session, const struct target *target,
-		 struct event_list *events, bool per_cpu)
+		 struct event_list *events, bool per_cpu, size_t pages)
 {
 	struct target_slots slots = { 0 };
 	int ret = 0;
@@ -68,7 +69,7 @@ int session_open(struct session *session, const struct target *target,
 	if (!ret)
 		ret = target_resolve(target, session->workload.pid, per_cpu, &slots);
 	if (!ret)
-		ret = evlist_open(&session->evlist, events, &slots);
+		ret = evlist_open(&session->evlist, events, &slots, pages);
 	free(slots.slots);
 	session->not_inherited = not_inherited();
 	return ret;

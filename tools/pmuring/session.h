@@ -27,7 +27,7 @@ struct session {
 
 void session_prepare(const struct target *target, struct event_list *events);
 int session_open(struct session *session, const struct target *target,
-		 struct event_list *events, bool per_cpu);
+		 struct event_list *events, bool per_cpu, size_t pages);
 int session_enable(struct session *session);
 int session_go(struct session *session);
 void session_tell(const struct session *session);

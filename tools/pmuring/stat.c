@@ -109,7 +109,7 @@ static int run_once(FILE *to, struct stat_options *opts, struct stat_result *res
 		    struct rusage *usage, int *status)
 {
 	struct session session;
-	int ret = session_open(&session, &opts->target, &opts->events, false);
+	int ret = session_open(&session, &opts->target, &opts->events, false, 0);
 
 	if (!ret)
 		ret = count(to, opts, &session, result);

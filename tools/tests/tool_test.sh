@@ -171,8 +171,8 @@ call_chains() {
 	report
 	ok "report: the line" prints '100\.00% .*inner_here'
 	ok "report: the callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
-	report -g none
-	ok "report -g none" lacks middle_here
+	ok "report -gnone" report -gnone
+	ok "report -gnone: no callers" lacks middle_here
 	ok "perf report reads the chains" run perf report --stdio --no-children -i "$data"
 	ok "perf report: the same callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
 }
@@ -255,7 +255,7 @@ case $0 in
 	without_pmu
 	;;
 *)
-	echo 1..85
+	echo 1..86
 	doctor
 	counts
 	repeated
