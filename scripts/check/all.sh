@@ -95,6 +95,7 @@ main() {
 	start module-6.12 "$here/module.sh" 6.12
 	start module-6.1 "$here/module.sh" 6.1
 	start judges "$here/selftest.sh"
+	start cache "$here/cache.sh"
 	start tools "$here/tools.sh"
 	settle
 

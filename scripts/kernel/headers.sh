@@ -16,38 +16,57 @@ KVER=${1:?usage: headers.sh KVER}
 INSTALLED=/lib/modules/$KVER/build
 DIR=$CACHE/headers-$KVER
 
-# The package's own files are in three packages; its other dependencies are the
-# compiler, which packages.sh installs, and the image.
-needed() {
-	echo "linux-headers-$KVER"
-	apt-cache show "linux-headers-$KVER" | sed -n '/^Depends:/{s/^Depends://;s/([^)]*)//g;s/[,|]/\n/g;p;q}' |
-		grep -oE '^ *linux-(headers-.*-common|kbuild-[^ ]*)'
+# known: apt has the package in its lists
+known() {
+	[ -n "$(apt-cache show --no-all-versions "linux-headers-$KVER" 2>/dev/null)" ]
 }
 
-unpack() {
-	local work deb
+# The package's own files are in three packages; its other dependencies are the
+# compiler, which packages.sh installs, and the image. Each name comes with its
+# version where the package asks for just one.
+needed() {
+	echo "linux-headers-$KVER"
+	apt-cache show --no-all-versions "linux-headers-$KVER" | sed -n '/^Depends:/{s/^Depends://;s/[,|]/\n/g;p}' |
+		awk '$1 ~ /^linux-(headers-.*-common(-.*)?|kbuild-.*)$/ {
+			sub(/\)$/, "", $3)
+			print $1 ($2 == "(=" ? "=" $3 : "")
+		}'
+}
 
-	[ ! -e "$DIR/usr" ] || return 0
+# chosen: what is needed, if apt can tell
+chosen() {
+	local names
+
+	known || apt_update
+	known || die "apt knows no linux-headers-$KVER: is the version right, and are its archives in apt's sources?"
+	names=$(needed)
+	[[ $names == *-common* && $names == *linux-kbuild-* ]] ||
+		die "linux-headers-$KVER names no common headers or no kbuild as its dependencies: ${names//$'\n'/ }"
+	echo "$names"
+}
+
+# fetch NEW: unpacked into a directory that will become DIR
+fetch() {
+	local new=$1 names deb
+
 	say "fetching the headers of $KVER"
-	work=$(mktemp -d)
-	# shellcheck disable=SC2046	# package names have no blanks
-	(cd "$work" && apt_download $(needed))
-	rm -rf "$DIR" "$DIR.new"
-	mkdir -p "$DIR.new"
-	for deb in "$work"/*.deb; do
-		dpkg-deb -x "$deb" "$DIR.new"
+	names=$(chosen)
+	mkdir "$new/debs"
+	# shellcheck disable=SC2086	# package names have no blanks
+	(cd "$new/debs" && apt_download $names)
+	for deb in "$new"/debs/*.deb; do
+		dpkg-deb -x "$deb" "$new"
 	done
-	rm -rf "$work"
+	rm -rf "$new/debs"
 	# the one absolute path in them
-	sed -i "s,/usr/src/,$DIR/usr/src/," "$DIR.new/usr/src/linux-headers-$KVER/Makefile"
+	sed -i "s,/usr/src/,$DIR/usr/src/," "$new/usr/src/linux-headers-$KVER/Makefile"
 	# newer packages keep the build programs in /usr/lib, where the links lead
-	[ -d "$DIR.new/usr/lib" ] || mv "$DIR.new/lib" "$DIR.new/usr/lib"
-	mv "$DIR.new" "$DIR"
+	[ -d "$new/usr/lib" ] || mv "$new/lib" "$new/usr/lib"
 }
 
 if [ -f "$INSTALLED/Makefile" ]; then
 	echo "$INSTALLED"
 	exit
 fi
-locked "headers-$KVER" unpack
+cached "$DIR" fetch
 echo "$DIR/usr/src/linux-headers-$KVER"

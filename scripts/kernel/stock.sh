@@ -19,26 +19,22 @@ kver_of() {
 	esac
 }
 
+# fetch NEW: unpacked into a directory that will become DIR
 fetch() {
-	local dir=$1 work
+	local new=$1 work=$1/unpacked
 
-	[ ! -e "$dir/vmlinuz" ] || return 0
 	say "fetching the stock kernel $KVER"
-	rm -rf "$dir"
-	mkdir -p "$dir.new"
-	work=$(mktemp -d)
+	mkdir "$work" "$new/lib"
 	(cd "$work" && apt_download "linux-image-$KVER" && dpkg-deb -x ./*.deb .)
 	# 6.1 keeps modules in /lib, later packages in /usr/lib
-	mkdir -p "$dir.new/lib"
-	mv "$(find "$work" -type d -path '*lib/modules')" "$dir.new/lib/"
-	cp "$work/boot/System.map-$KVER" "$work/boot/config-$KVER" "$dir.new/"
-	cp "$work/boot/vmlinuz-$KVER" "$dir.new/vmlinuz"
+	mv "$(find "$work" -type d -path '*lib/modules')" "$new/lib/"
+	cp "$work/boot/System.map-$KVER" "$work/boot/config-$KVER" "$new/"
+	cp "$work/boot/vmlinuz-$KVER" "$new/vmlinuz"
 	rm -rf "$work"
-	/sbin/depmod -b "$dir.new" "$KVER"
-	mv "$dir.new" "$dir"
+	/sbin/depmod -b "$new" "$KVER"
 }
 
 KVER=$(kver_of "${1:?usage: stock.sh 6.1|6.12|KVER}")
 DIR=$CACHE/stock-$KVER
-locked "stock-$KVER" fetch "$DIR"
+cached "$DIR" fetch
 echo "$DIR"

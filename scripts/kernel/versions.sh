@@ -27,8 +27,9 @@ newest() {
 
 here() {
 	find /lib/modules -mindepth 2 -maxdepth 2 -name build -printf '%h\n' 2>/dev/null | sed 's,.*/,,'
-	find "$CACHE" -maxdepth 1 -type d -name 'headers-*' ! -name '*.new' -printf '%f\n' 2>/dev/null |
-		sed 's/^headers-//'
+	# those that are whole
+	find "$CACHE" -mindepth 2 -maxdepth 2 -path '*/headers-*/.complete' -printf '%h\n' 2>/dev/null |
+		sed 's,.*/headers-,,' | grep -v '\.new$' || :
 }
 
 available() {
@@ -39,7 +40,8 @@ default() {
 	if [ -f "/lib/modules/$(uname -r)/build/Makefile" ]; then
 		uname -r
 	else
-		here | newest
+		# headers of other flavours may be here because of a KVER=
+		here | grep -vE -e '-(rt|cloud)-' | newest
 	fi
 }
 

@@ -71,6 +71,33 @@ locked() {
 	)
 }
 
+# is_complete DIR: an entry of the cache is there, whole
+is_complete() {
+	[ -e "$1/.complete" ]
+}
+
+# cached DIR COMMAND...: an entry of the cache. COMMAND fills a directory whose name
+# it gets as its last argument; only what it has filled to the end becomes DIR, so
+# nothing that was interrupted is ever taken for an entry. Not behind `if` or before
+# `||`, where bash would let COMMAND go on after a failure.
+cached() {
+	is_complete "$1" || locked "${1##*/}" make_entry "$@"
+}
+
+make_entry() {
+	local dir=$1
+
+	shift
+	# another run may have made it while this one waited
+	! is_complete "$dir" || return 0
+	rm -rf "$dir.new"
+	mkdir -p "$dir.new"
+	"$@" "$dir.new"
+	touch "$dir.new/.complete"
+	rm -rf "$dir"
+	mv -T "$dir.new" "$dir"
+}
+
 # tick SECONDS LOG: says how many lines LOG has, every SECONDS, until killed.
 # A long build stays visibly alive without its hundreds of lines on the screen.
 tick() {
