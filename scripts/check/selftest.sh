@@ -185,13 +185,43 @@ splat_cases() {
 	splat bad "unreferenced object 0xffff888003a1b2c0 (size 64):"
 	splat bad "general protection fault, probably for non-canonical address"
 	splat bad "unchecked MSR access error: WRMSR to 0x38f"
+	splat bad "BUG: KCSAN: data-race in pmr_event_read [pmuring] / pmr_event_update [pmuring]"
+	splat bad "BUG: KASAN: slab-use-after-free in a+0x1/0x2 [pmuring]"
+	splat bad "BUG: sleeping function called from invalid context at kernel/locking/mutex.c:1"
+	splat bad "BUG: scheduling while atomic: a/1/0x00000002"
+	splat bad "BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 31s!"
+	splat bad "BUG: Invalid wait context ]"
+	splat bad "WARNING: possible recursive locking detected"
+	splat bad "WARNING: suspicious RCU usage"
+	splat bad "WARNING: inconsistent lock state"
+	splat bad "WARNING: lock held when returning to user space!"
+	splat bad "INFO: trying to register non-static key."
+	splat bad "INFO: lockdep is turned off."
+	splat bad "turning off the locking correctness validator."
+	splat bad "DEBUG_LOCKS_WARN_ON(lock->magic != lock)"
+	splat bad "ODEBUG: free active (active state 0) object: 00 object type: timer_list hint: a+0x0/0x1"
+	splat bad "list_del corruption. prev->next should be 1, but was 2."
+	splat bad "kmemleak: 2 new suspected memory leaks (see /sys/kernel/debug/kmemleak)"
+	splat bad "kmemleak: Kernel memory leak detector disabled"
+	splat bad "rcu: rcu_preempt kthread starved for 21000 jiffies! g1 f0x0 RCU_GP_WAIT_FQS(5) ->state=0x0 ->cpu=0"
+	splat bad "Out of memory: Killed process 1 (a)"
 	splat good "RETBleed: WARNING: Spectre v2 mitigation leaves CPU vulnerable to RETBleed attacks, data leaks possible!"
 	splat good "Speculative Return Stack Overflow: WARNING: See https://kernel.org/doc for mitigation options."
 	splat good "pmuring: Intel PMU version 4"
 	splat good "clocksource: Switched to clocksource tsc-early"
 }
 
+# a log that is not there is no clean one
+no_log() {
+	if "$ROOT/scripts/vm/splats" "$WORK/nothing" > /dev/null 2>&1; then
+		fail "judges: no console log" "taken for good"
+	else
+		pass "judges: no console log"
+	fi
+}
+
 tap_cases
 ktap_cases
+no_log
 splat_cases
 finish
