@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the question who may profile what. Task context; pmr_may_see_task() is
- * called with the task's exec_update_lock held, so that an exec cannot change
- * the answer; takes RCU and the task lock.
+ * Owns the rights of callers: what they may profile. Task context, may sleep;
+ * pmr_may_see_task() is called with the task's exec_update_lock held, and takes
+ * RCU and the task lock.
  *
  * The rules are perf's (Documentation/admin-guide/perf-security.rst), with our
  * own parameter in place of kernel.perf_event_paranoid, which a module cannot
@@ -49,45 +49,80 @@ static bool same_credentials(const struct cred *mine, const struct cred *theirs)
 	       gid_eq(mine->gid, theirs->sgid) && gid_eq(mine->gid, theirs->gid);
 }
 
+/*
+ * What the kernel's own security module asks. A caller that entered a user
+ * namespace of its own, or that lacks a capability of the target, could
+ * otherwise learn what more privileged code of its user does.
+ */
+static bool capabilities_allow(const struct cred *mine, const struct cred *theirs)
+{
+	return (mine->user_ns == theirs->user_ns &&
+		cap_issubset(theirs->cap_permitted, mine->cap_permitted)) ||
+	       ns_capable(theirs->user_ns, CAP_SYS_PTRACE);
+}
+
 static bool credentials_allow(struct task_struct *task)
 {
-	const struct cred *theirs;
+	const struct cred *mine = current_cred(), *theirs;
 	bool allowed;
 
 	rcu_read_lock();
 	theirs = __task_cred(task);
-	allowed = same_credentials(current_cred(), theirs) ||
-		  ns_capable(theirs->user_ns, CAP_SYS_PTRACE);
+	allowed = (same_credentials(mine, theirs) ||
+		   ns_capable(theirs->user_ns, CAP_SYS_PTRACE)) &&
+		  capabilities_allow(mine, theirs);
 	rcu_read_unlock();
 	return allowed;
 }
 
-/* A program that may not be dumped has something to hide from its own user. */
+/*
+ * A program that may not be dumped has something to hide from its own user. A
+ * kernel thread has no program; a task that exits has none left, and no event
+ * can follow it any more.
+ */
 static bool dumpable_allows(struct task_struct *task)
 {
-	struct mm_struct *mm;
-	bool allowed = true;
+	const struct mm_struct *mm = task->mm;
 
+	lockdep_assert_held(&task->alloc_lock);
+	if (!mm)
+		return !(task->flags & PF_KTHREAD) || capable(CAP_SYS_PTRACE);
+	return __get_dumpable(mm->flags) == SUID_DUMP_USER ||
+	       ns_capable(mm->user_ns, CAP_SYS_PTRACE);
+}
+
+/* ptrace_may_access(PTRACE_MODE_READ_REALCREDS), except for security modules. */
+static bool may_read_task(struct task_struct *task)
+{
+	bool allowed;
+
+	if (same_thread_group(task, current))
+		return true;
 	task_lock(task);
-	mm = task->mm;
-	if (mm)
-		allowed = __get_dumpable(mm->flags) == SUID_DUMP_USER ||
-			  ns_capable(mm->user_ns, CAP_SYS_PTRACE);
+	allowed = credentials_allow(task);
+	/*
+	 * A task that gives up rights becomes undumpable first: pairs with the
+	 * write barrier in commit_creds().
+	 */
+	smp_rmb();
+	allowed = allowed && dumpable_allows(task);
 	task_unlock(task);
 	return allowed;
 }
 
 /**
  * pmr_may_see_task() - may the caller profile a task?
- * @task: task
+ * @task: task; its exec_update_lock is held, so that an exec cannot change the
+ *	answer
  *
- * What ptrace_may_access(PTRACE_MODE_READ_REALCREDS) asks but for security
- * modules, which a module cannot ask: same credentials and a dumpable program,
- * or CAP_SYS_PTRACE in its user namespace; or CAP_PERFMON.
+ * CAP_PERFMON is enough. Otherwise what ptrace_may_access() asks of a reader:
+ * the same user and group IDs, no capability that the caller lacks, the same
+ * user namespace, and a dumpable program; or CAP_SYS_PTRACE in the target's
+ * user namespace. The hook of security modules (SELinux, AppArmor, Landlock)
+ * is not exported, so their rules are not asked.
  */
 bool pmr_may_see_task(struct task_struct *task)
 {
-	if (perfmon_capable() || same_thread_group(task, current))
-		return true;
-	return credentials_allow(task) && dumpable_allows(task);
+	lockdep_assert_held(&task->signal->exec_update_lock);
+	return perfmon_capable() || may_read_task(task);
 }

@@ -5,7 +5,8 @@
  * Prints the answers of the kernel's perf to all cases, or to those whose names
  * begin with a PREFIX. Under libpmuring-preload.so these are pmuring's answers;
  * so are they with --door, where the program opens events at NODE itself.
- * FILE is the program of known length that is run for exec.
+ * FILE is the program of known length that is run for exec. With --wait it only
+ * says that it runs, and waits: a target for the cases of ptrace.c.
  *
  * Run as root on a machine that does nothing else.
  */
@@ -23,13 +24,14 @@ static void (*const themes[])(void) = {
 	theme_sample, theme_layout, theme_lost, theme_sideband, theme_contents,
 	theme_group, theme_inherit, theme_inherit_group, theme_exec, theme_exit,
 	theme_software, theme_clocks,
-	theme_prctl, theme_permission, theme_mlock,
+	theme_prctl, theme_permission, theme_ptrace, theme_mlock,
 	theme_share, theme_hotplug,
 };
 
 static const struct option options[] = {
 	{ "door", required_argument, NULL, 'd' },
 	{ "program", required_argument, NULL, 'p' },
+	{ "wait", no_argument, NULL, 'w' },
 	{}
 };
 
@@ -45,6 +47,8 @@ static void parse(int argc, char **argv)
 		case 'p':
 			set_fixed_program(optarg);
 			break;
+		case 'w':
+			wait_as_target();
 		default:
 			fprintf(stderr, "usage: parity [--door NODE] [--program FILE] [PREFIX...]\n");
 			exit(2);

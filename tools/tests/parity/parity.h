@@ -163,6 +163,10 @@ void be_nobody(void);
 void be_nobody_with(int capability);
 void lose_capability(int capability);
 
+/* ptrace.c: what --wait does */
+
+_Noreturn void wait_as_target(void);
+
 /* the themes, one file each */
 
 void theme_attr(void);
@@ -192,6 +196,7 @@ void theme_exit(void);
 void theme_software(void);
 void theme_clocks(void);
 void theme_permission(void);
+void theme_ptrace(void);
 void theme_mlock(void);
 void theme_prctl(void);
 void theme_share(void);
