@@ -9,6 +9,7 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/version.h>
@@ -126,6 +127,16 @@ static inline bool pmr_vma_is_heap(const struct vm_area_struct *vma)
 static inline bool pmr_vma_is_stack(const struct vm_area_struct *vma)
 {
 	return vma->vm_start <= vma->vm_mm->start_stack && vma->vm_end >= vma->vm_mm->start_stack;
+}
+
+/* A later attr has config3 (6.3); the bits of an earlier one end before it. */
+static inline u64 pmr_attr_config3(const struct perf_event_attr *attr)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	return attr->config3;
+#else
+	return 0;
+#endif
 }
 
 #endif /* PMR_COMPAT_H */

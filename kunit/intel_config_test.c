@@ -204,6 +204,18 @@ static const struct event_case events[] = {
 	{ PERF_TYPE_HARDWARE, 0x400000000, 0, 0x003c, 0x2000000ff },
 	{ PERF_TYPE_HARDWARE, 0x800000000, -ENOENT },
 	{ PERF_TYPE_SOFTWARE, 0, -ENOENT },
+	/* Cache events that another model may have, and those that none can have. */
+	{ PERF_TYPE_HW_CACHE, 0x000000, -ENOENT },
+	{ PERF_TYPE_HW_CACHE, 0x010101, -EINVAL },
+	{ PERF_TYPE_HW_CACHE, 0x000201, -ENOENT },
+	{ PERF_TYPE_HW_CACHE, 0x000003, -ENOENT },
+	{ PERF_TYPE_HW_CACHE, 0x000203, -ENOENT },
+	{ PERF_TYPE_HW_CACHE, 0x000004, -ENOENT },
+	{ PERF_TYPE_HW_CACHE, 0x000104, -EINVAL },
+	{ PERF_TYPE_HW_CACHE, 0x010204, -EINVAL },
+	{ PERF_TYPE_HW_CACHE, 0x000105, -EINVAL },
+	{ PERF_TYPE_HW_CACHE, 0x010205, -EINVAL },
+	{ PERF_TYPE_HW_CACHE, 0x000007, -EINVAL },
 	{ PERF_TYPE_RAW, 0x003c, 0, 0x003c, 0x2000000ff },
 	{ PERF_TYPE_RAW, 0x00c0, 0, 0x00c0, 0x1000000ff },
 	{ PERF_TYPE_RAW, 0x0300, 0, 0x0300, 0x400000000 },
@@ -215,6 +227,19 @@ static const struct event_case events[] = {
 	{ PERF_TYPE_RAW, 0x5101c4, 0, 0x01c4, 0xff },
 	{ PERF_TYPE_RAW, 0xffffffff00dfffffULL, 0, 0x0084ffff, 0xff },
 	{ PERF_TYPE_RAW, 0x0058003c, 0, 0x003c, 0x2000000ff },
+	/* Event code 00H is no event, but for reference cycles as they are. */
+	{ PERF_TYPE_RAW, 0x0000, -EINVAL },
+	{ PERF_TYPE_RAW, 0x0100, -EINVAL },
+	{ PERF_TYPE_RAW, 0x0200, -EINVAL },
+	{ PERF_TYPE_RAW, 0x0400, -EINVAL },
+	{ PERF_TYPE_RAW, 0x8000, -EINVAL },
+	{ PERF_TYPE_RAW, 0xff00, -EINVAL },
+	{ PERF_TYPE_RAW, 0x00530300, 0, 0x0300, 0x400000000 },
+	{ PERF_TYPE_RAW, 0x00040300, -EINVAL },
+	{ PERF_TYPE_RAW, 0x00800300, -EINVAL },
+	{ PERF_TYPE_RAW, 0x01000300, -EINVAL },
+	{ PERF_TYPE_RAW, 0x0300 | ANY, -EINVAL },
+	{ PERF_TYPE_RAW, 0x01000000, -EINVAL },
 };
 
 static void each_event(struct kunit *test)
@@ -235,6 +260,25 @@ static void each_event(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, hw.fixed_config, 0xbULL, "case %d", i);
 		KUNIT_EXPECT_TRUE_MSG(test, hw.kernel, "case %d", i);
 	}
+}
+
+/* Values for registers that are not programmed: no count would be right. */
+static void further_words_are_refused(struct kunit *test)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = 0x01b7 };
+	struct pmr_hw hw = { };
+
+	KUNIT_ASSERT_TRUE(test, pmr_intel_describe(&pmr_intel, &skylake));
+	KUNIT_EXPECT_EQ(test, pmr_intel_init_event(&hw, &attr), 0);
+	attr.config1 = 1;
+	KUNIT_EXPECT_EQ(test, pmr_intel_init_event(&hw, &attr), -EINVAL);
+	attr.config1 = 0;
+	attr.config2 = BIT_ULL(63);
+	KUNIT_EXPECT_EQ(test, pmr_intel_init_event(&hw, &attr), -EINVAL);
+	/* A generic event has no such words; perf ignores them there. */
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	KUNIT_EXPECT_EQ(test, pmr_intel_init_event(&hw, &attr), 0);
 }
 
 static void exclusions_choose_the_rings(struct kunit *test)
@@ -316,6 +360,7 @@ static struct kunit_case config_cases[] = {
 	KUNIT_CASE(nonsense_is_no_pmu),
 	KUNIT_CASE(events_by_their_bits),
 	KUNIT_CASE(each_event),
+	KUNIT_CASE(further_words_are_refused),
 	KUNIT_CASE(exclusions_choose_the_rings),
 	KUNIT_CASE(any_thread_where_it_exists),
 	KUNIT_CASE(without_fixed_counters),

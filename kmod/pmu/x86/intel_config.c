@@ -10,8 +10,10 @@
 #include <linux/capability.h>
 #include <linux/kernel.h>
 #include <uapi/pmuring.h>
+#include <asm/cpufeature.h>
 #include <asm/perf_regs.h>
 
+#include "compat.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
 
@@ -138,8 +140,36 @@ bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *c
 		  ARCH_PERFMON_EVENTSEL_EDGE | ARCH_PERFMON_EVENTSEL_INV | \
 		  ARCH_PERFMON_EVENTSEL_CMASK)
 
+/*
+ * Event code 00H stands for what only a fixed counter counts, or for the
+ * topdown metrics. A general counter counts nothing by it.
+ */
+static bool is_unknown_pseudo_event(u64 config)
+{
+	return !(config & ARCH_PERFMON_EVENTSEL_EVENT) &&
+	       (config & (RAW_BITS | ARCH_PERFMON_EVENTSEL_ANY)) != EVENT_REF_CYCLES;
+}
+
+/*
+ * Transactions only, from Haswell on. perf ignores these bits on a CPU that
+ * has no transactions, and so do we.
+ */
+static bool wants_transactions(u64 config)
+{
+	return config & (HSW_IN_TX | HSW_IN_TX_CHECKPOINTED) &&
+	       (boot_cpu_has(X86_FEATURE_RTM) || boot_cpu_has(X86_FEATURE_HLE));
+}
+
+/*
+ * What would open and then count something else is refused: config1 and the
+ * words after it are values for further registers, which are not programmed.
+ */
 static int raw_config(const struct perf_event_attr *attr, u64 *config)
 {
+	if (attr->config1 || attr->config2 || pmr_attr_config3(attr))
+		return -EINVAL;
+	if (is_unknown_pseudo_event(attr->config) || wants_transactions(attr->config))
+		return -EINVAL;
 	*config = attr->config & RAW_BITS;
 	if (!(attr->config & ARCH_PERFMON_EVENTSEL_ANY))
 		return 0;
@@ -168,6 +198,20 @@ static int generic_config(const struct perf_event_attr *attr, u64 *config)
 	return 0;
 }
 
+/* The operations that a cache of some kind has at all, as perf's tables of all models. */
+static bool cache_has(u8 cache, u8 operation)
+{
+	switch (cache) {
+	case PERF_COUNT_HW_CACHE_L1I:
+		return operation != PERF_COUNT_HW_CACHE_OP_WRITE;
+	case PERF_COUNT_HW_CACHE_ITLB:
+	case PERF_COUNT_HW_CACHE_BPU:
+		return operation == PERF_COUNT_HW_CACHE_OP_READ;
+	default:
+		return true;
+	}
+}
+
 /* Cache events differ from model to model, so an architectural PMU has none. */
 static int cache_config(const struct perf_event_attr *attr)
 {
@@ -176,7 +220,7 @@ static int cache_config(const struct perf_event_attr *attr)
 	if (cache >= PERF_COUNT_HW_CACHE_MAX || operation >= PERF_COUNT_HW_CACHE_OP_MAX ||
 	    result >= PERF_COUNT_HW_CACHE_RESULT_MAX)
 		return -EINVAL;
-	return -ENOENT;
+	return cache_has(cache, operation) ? -ENOENT : -EINVAL;
 }
 
 /* A fixed counter has neither threshold nor edge, so any such bit rules it out. */

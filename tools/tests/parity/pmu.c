@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Opening one event after another: types, generic and cache events, raw codes,
- * software events, and more of them at once than there are counters.
+ * software events, probes, and more of them at once than there are counters.
  */
+#include <fcntl.h>
+#include <linux/hw_breakpoint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -48,6 +51,102 @@ static void sweep_cache(void)
 				snprintf(name, sizeof(name), "%u-%u-%u", id, op, result);
 				run_case("cache", name, open_code, &code);
 			}
+}
+
+/* A raw code, and the words of the attr that follow the first. */
+struct raw {
+	const char *name;
+	uint64_t config, config1, config2, config3;
+};
+
+/* config3 is behind what every installed header knows. */
+#define CONFIG3_OFFSET	128
+#define CONFIG3_SIZE	136
+
+static void open_raw(const void *arg)
+{
+	const struct raw *raw = arg;
+	struct perf_event_attr attr = event_attr(PERF_TYPE_RAW, raw->config);
+	unsigned char bytes[CONFIG3_SIZE + sizeof(attr)] = {};
+
+	attr.config1 = raw->config1;
+	attr.config2 = raw->config2;
+	if (raw->config3)
+		attr.size = CONFIG3_SIZE;
+	memcpy(bytes, &attr, sizeof(attr));
+	if (raw->config3)
+		memcpy(bytes + CONFIG3_OFFSET, &raw->config3, sizeof(raw->config3));
+	say_result("open", try_open(bytes, 0, -1, -1, 0));
+}
+
+static const struct raw raws[] = {
+	{ "config1", 0xc0, 1, 0, 0 },
+	{ "config1-bit-63", 0xc0, 1ULL << 63, 0, 0 },
+	{ "config1-ref-cycles", 0x300, 1, 0, 0 },
+	{ "config2", 0xc0, 0, 1, 0 },
+	{ "config2-bit-63", 0xc0, 0, 1ULL << 63, 0 },
+	{ "config3", 0xc0, 0, 0, 1 },
+	{ "offcore", 0x1b7, 0x10001, 0, 0 },
+	{ "offcore-bad", 0x1b7, ~0ULL, 0, 0 },
+	{ "load-latency", 0x1cd, 3, 0, 0 },
+	{ "frontend", 0x1c6, 0x11, 0, 0 },
+	{ "ref-cycles", 0x300, 0, 0, 0 },
+	{ "ref-cycles-kernel-bits", 0x530300, 0, 0, 0 },
+	{ "ref-cycles-edge", 0x40300, 0, 0, 0 },
+	{ "ref-cycles-cmask", 0x1000300, 0, 0, 0 },
+	{ "ref-cycles-any", 0x200300, 0, 0, 0 },
+	{ "fixed-instructions", 0x100, 0, 0, 0 },
+	{ "fixed-cycles", 0x200, 0, 0, 0 },
+	{ "slots", 0x400, 0, 0, 0 },
+	{ "topdown", 0x8000, 0, 0, 0 },
+	{ "topdown-last", 0x8700, 0, 0, 0 },
+	{ "umask-alone", 0xff00, 0, 0, 0 },
+	{ "cmask-alone", 0x1000000, 0, 0, 0 },
+	{ "bit-32", 1ULL << 32 | 0xc0, 0, 0, 0 },
+	{ "bit-36", 1ULL << 36 | 0xc0, 0, 0, 0 },
+};
+
+static int type_of_pmu(const char *pmu)
+{
+	char path[80], text[20] = "";
+	int fd, type = -1;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 1 || sscanf(text, "%d", &type) != 1)
+		give_up("no %s", path);
+	close(fd);
+	return type;
+}
+
+static uint64_t watched;
+
+static void breakpoint(void)
+{
+	struct perf_event_attr attr = event_attr(PERF_TYPE_BREAKPOINT, 0);
+
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)&watched;
+	attr.bp_len = HW_BREAKPOINT_LEN_8;
+	say_result("open", try_open(&attr, 0, -1, -1, 0));
+}
+
+static void kprobe(void)
+{
+	struct perf_event_attr attr = event_attr(type_of_pmu("kprobe"), 0);
+
+	attr.kprobe_func = (uintptr_t)"do_nanosleep";
+	attr.exclude_kernel = 0;
+	say_result("open", try_open(&attr, 0, -1, -1, 0));
+}
+
+static void uprobe(void)
+{
+	struct perf_event_attr attr = event_attr(type_of_pmu("uprobe"), 0);
+
+	attr.uprobe_path = (uintptr_t)"/proc/self/exe";
+	attr.probe_offset = 0x1000;
+	say_result("open", try_open(&attr, 0, -1, -1, 0));
 }
 
 static const struct {
@@ -145,6 +244,9 @@ static void more_than_counters(void)
 
 static const struct simple_case simple[] = {
 	{ "raw-kernel-bits", raw_kernel_bits },
+	{ "breakpoint", breakpoint },
+	{ "kprobe", kprobe },
+	{ "uprobe", uprobe },
 	{ "exact-counts", exact_counts },
 	{ "group-fits", group_fits },
 	{ "group-fits-fixed", group_fits_fixed },
@@ -162,5 +264,7 @@ void theme_pmu(void)
 	sweep_cache();
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		run_case("event", codes[i].name, open_code, &codes[i].code);
+	for (size_t i = 0; i < ARRAY_SIZE(raws); i++)
+		run_case("raw", raws[i].name, open_raw, &raws[i]);
 	run_simple("event", simple, ARRAY_SIZE(simple));
 }
