@@ -127,6 +127,8 @@ static void nonsense_is_no_pmu(struct kunit *test)
 	static const u32 eax[] = {
 		0, EAX(0, 8, 48, 7), EAX(4, 0, 48, 7), EAX(4, 33, 48, 7), EAX(4, 255, 48, 7),
 		EAX(4, 8, 0, 7), EAX(4, 8, 31, 7), EAX(4, 8, 64, 7), EAX(4, 8, 255, 7),
+		/* Versions whose counters the kernel's allocator does not arbitrate. */
+		EAX(6, 8, 48, 7), EAX(7, 8, 48, 7), EAX(255, 8, 48, 7),
 	};
 	struct pmr_intel got = { };
 	int i;

@@ -11,6 +11,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu.h>
+#include <linux/err.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
@@ -149,10 +150,13 @@ void pmr_pmu_cpu_offline(void)
  */
 int pmr_pmu_init(pmr_overflow_fn overflow)
 {
+	const struct pmr_pmu *found = pmr_intel_probe();
 	int err;
 
 	static_call_update(pmr_overflow, overflow);
-	pmr_pmu = pmr_intel_probe();
+	if (IS_ERR(found))
+		return 0;
+	pmr_pmu = found;
 	if (!pmr_pmu) {
 		pr_info("no PMU that pmuring knows (CPU vendor %s, family %u, model %u): hardware events get ENOENT\n",
 			boot_cpu_data.x86_vendor_id, boot_cpu_data.x86, boot_cpu_data.x86_model);

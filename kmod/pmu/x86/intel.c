@@ -12,8 +12,12 @@
  * those that count ring 0 this means a second overflow can come before the
  * handler ends, see serve().
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/bitops.h>
+#include <linux/err.h>
 #include <linux/jiffies.h>
+#include <linux/printk.h>
 #include <asm/processor.h>
 
 #include "pmu/period.h"
@@ -375,10 +379,21 @@ struct pmr_intel pmr_intel = {
 	},
 };
 
+/* A PMU of a version that cannot be shared with the kernel's perf is refused by name. */
+static const struct pmr_pmu *refuse(void)
+{
+	if (pmr_intel.pmu.version <= PMR_INTEL_VERSION_MAX)
+		return NULL;
+	pr_notice("PMU version %u is not used, since perf and pmuring could not be kept apart on its counters: hardware events get ENOENT\n",
+		  pmr_intel.pmu.version);
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
 /**
  * pmr_intel_probe() - find the PMU of this machine
  *
- * Return: the driver, or NULL without an architectural PMU.
+ * Return: the driver, NULL without an architectural PMU, or ERR_PTR for one that
+ * is refused, after a message.
  */
 const struct pmr_pmu *pmr_intel_probe(void)
 {
@@ -392,5 +407,7 @@ const struct pmr_pmu *pmr_intel_probe(void)
 	cpuid_count(0xa, 0, &cpuid.eax, &cpuid.ebx, &cpuid.ecx, &cpuid.edx);
 	if (boot_cpu_has(X86_FEATURE_PDCM))
 		cpuid.capabilities = pmr_rdmsr(MSR_IA32_PERF_CAPABILITIES);
-	return pmr_intel_describe(&pmr_intel, &cpuid) ? &pmr_intel.pmu : NULL;
+	if (!pmr_intel_describe(&pmr_intel, &cpuid))
+		return refuse();
+	return &pmr_intel.pmu;
 }

@@ -8,6 +8,13 @@
 #include "pmu/pmu.h"
 #include "pmu/x86/counters.h"
 
+/*
+ * From version 6 on each counter has a second address (from 1900H on). The
+ * kernel's perf uses those, and reserves them with an allocator that knows only
+ * the first ones: nothing would keep perf and pmuring from using one counter.
+ */
+#define PMR_INTEL_VERSION_MAX	5
+
 /**
  * struct pmr_intel - what CPUID and the capability MSR say (SDM vol. 3B, 20.2)
  * @pmu: the part that the core sees

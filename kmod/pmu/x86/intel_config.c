@@ -91,7 +91,8 @@ static u64 fixed_mask(const struct pmr_intel_cpuid *cpuid)
  * @intel: filled in
  * @cpuid: what the CPU says
  *
- * Return: false if there is no PMU that this driver can run.
+ * Return: false if there is no PMU that this driver can run; @intel then tells
+ * its version.
  */
 bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *cpuid)
 {
@@ -100,7 +101,8 @@ bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *c
 	pmu->version = FIELD_GET(EAX_VERSION, cpuid->eax);
 	pmu->gp_counters = FIELD_GET(EAX_GP_COUNTERS, cpuid->eax);
 	pmu->gp_width = FIELD_GET(EAX_GP_WIDTH, cpuid->eax);
-	if (!pmu->version || !pmu->gp_counters || pmu->gp_counters > PMR_FIXED_BASE ||
+	if (!pmu->version || pmu->version > PMR_INTEL_VERSION_MAX ||
+	    !pmu->gp_counters || pmu->gp_counters > PMR_FIXED_BASE ||
 	    pmu->gp_width < 32 || pmu->gp_width > 63)
 		return false;
 
