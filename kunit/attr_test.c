@@ -48,9 +48,37 @@ static int ask_unprivileged(struct kunit *test, int (*rules)(struct perf_event_a
 	return err;
 }
 
+/* Each asks as an open does: the caller's rights are decided first. */
+static int check(struct perf_event_attr *attr)
+{
+	struct pmr_rights mine;
+
+	pmr_rights_decide(&mine);
+	return pmr_attr_check(attr, &mine);
+}
+
 static int rights(struct perf_event_attr *attr)
 {
-	return pmr_attr_check_rights(attr);
+	struct pmr_rights mine;
+
+	pmr_rights_decide(&mine);
+	return pmr_attr_check_rights(attr, &mine);
+}
+
+static int supported(const struct perf_event_attr *attr)
+{
+	struct pmr_rights mine;
+
+	pmr_rights_decide(&mine);
+	return pmr_attr_supported(attr, &mine);
+}
+
+static int copy(struct perf_event_attr __user *user, struct perf_event_attr *attr)
+{
+	struct pmr_rights mine;
+
+	pmr_rights_decide(&mine);
+	return pmr_attr_copy(user, attr, &mine);
 }
 
 struct rule {
@@ -113,7 +141,7 @@ static void each_rule_of_check(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(check_rules); i++) {
 		struct perf_event_attr attr = check_rules[i].attr;
 
-		KUNIT_EXPECT_EQ_MSG(test, pmr_attr_check(&attr), check_rules[i].err, "%s",
+		KUNIT_EXPECT_EQ_MSG(test, check(&attr), check_rules[i].err, "%s",
 				    check_rules[i].what);
 	}
 }
@@ -124,13 +152,13 @@ static void branch_levels_come_from_the_event(struct kunit *test)
 	struct perf_event_attr user = BRANCHES(PERF_SAMPLE_BRANCH_ANY);
 	struct perf_event_attr told = BRANCHES(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL);
 
-	KUNIT_EXPECT_EQ(test, pmr_attr_check(&all), 0);
+	KUNIT_EXPECT_EQ(test, check(&all), 0);
 	KUNIT_EXPECT_EQ(test, all.branch_sample_type, 0xfULL);
 	user.exclude_kernel = 1;
 	user.exclude_hv = 1;
-	KUNIT_EXPECT_EQ(test, pmr_attr_check(&user), 0);
+	KUNIT_EXPECT_EQ(test, check(&user), 0);
 	KUNIT_EXPECT_EQ(test, user.branch_sample_type, 0x9ULL);
-	KUNIT_EXPECT_EQ(test, pmr_attr_check(&told), 0);
+	KUNIT_EXPECT_EQ(test, check(&told), 0);
 	KUNIT_EXPECT_EQ(test, told.branch_sample_type, 0xaULL);
 }
 
@@ -141,11 +169,11 @@ static void branches_of_the_kernel_need_a_right(struct kunit *test)
 	struct perf_event_attr user = BRANCHES(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER);
 
 	hv.exclude_kernel = 1;
-	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, pmr_attr_check, &kernel), -EACCES);
-	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, pmr_attr_check, &hv), -EACCES);
-	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, pmr_attr_check, &user), 0);
+	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, check, &kernel), -EACCES);
+	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, check, &hv), -EACCES);
+	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, check, &user), 0);
 	pmr_knobs.paranoid = 1;
-	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, pmr_attr_check, &kernel), 0);
+	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, check, &kernel), 0);
 }
 
 /* Branches (EACCES) stand between the unknown bits and the registers. */
@@ -155,21 +183,21 @@ static void check_has_perfs_order(struct kunit *test)
 
 	attr.sample_type |= PERF_SAMPLE_REGS_USER;
 	attr.sigtrap = 1;
-	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, pmr_attr_check, &attr), -EACCES);
+	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, check, &attr), -EACCES);
 	attr.read_format = 0x20;
-	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, pmr_attr_check, &attr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, check, &attr), -EINVAL);
 	attr.read_format = 0;
 	attr.__reserved_3 = 1;
-	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, pmr_attr_check, &attr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ask_unprivileged(test, check, &attr), -EINVAL);
 }
 
 static void max_stack_has_a_default(struct kunit *test)
 {
 	struct perf_event_attr open = { }, told = { .sample_max_stack = 500 };
 
-	KUNIT_EXPECT_EQ(test, pmr_attr_check(&open), 0);
+	KUNIT_EXPECT_EQ(test, check(&open), 0);
 	KUNIT_EXPECT_EQ(test, open.sample_max_stack, 127);
-	KUNIT_EXPECT_EQ(test, pmr_attr_check(&told), 0);
+	KUNIT_EXPECT_EQ(test, check(&told), 0);
 	KUNIT_EXPECT_EQ(test, told.sample_max_stack, 500);
 }
 
@@ -213,6 +241,28 @@ static void paranoid_decides(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ask_unprivileged(test, rights, &kernel), levels[i].kernel);
 		KUNIT_EXPECT_EQ(test, rights(&kernel), 0);
 	}
+}
+
+/* What root changes while an event is opened comes too late for it. */
+static void rights_are_decided_once(struct kunit *test)
+{
+	struct perf_event_attr kernel = { }, chain = { .sample_type = PERF_SAMPLE_CALLCHAIN };
+	struct perf_event_attr branches = BRANCHES(PERF_SAMPLE_BRANCH_ANY);
+	struct pmr_rights before;
+
+	pmr_rights_decide(&before);
+	KUNIT_ASSERT_EQ(test, pmr_attr_check(&chain, &before), 0);
+	before.kernel = false;
+	pmr_knobs.paranoid = -1;
+	pmr_knobs.max_stack = 1;
+	KUNIT_EXPECT_EQ(test, pmr_attr_check_rights(&kernel, &before), -EACCES);
+	KUNIT_EXPECT_EQ(test, pmr_attr_check(&branches, &before), -EACCES);
+	KUNIT_EXPECT_EQ(test, pmr_attr_supported(&chain, &before), 0);
+
+	before.kernel = true;
+	pmr_knobs.paranoid = 3;
+	KUNIT_EXPECT_EQ(test, pmr_attr_check_rights(&kernel, &before), 0);
+	KUNIT_EXPECT_EQ(test, pmr_attr_check(&branches, &before), 0);
 }
 
 static void a_frequency_has_a_limit(struct kunit *test)
@@ -280,7 +330,7 @@ static void each_rule_of_supported(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(supported_rules); i++)
-		KUNIT_EXPECT_EQ_MSG(test, pmr_attr_supported(&supported_rules[i].attr),
+		KUNIT_EXPECT_EQ_MSG(test, supported(&supported_rules[i].attr),
 				    supported_rules[i].err, "%s", supported_rules[i].what);
 }
 
@@ -290,9 +340,9 @@ static void supported_has_perfs_order(struct kunit *test)
 	struct perf_event_attr attr = DEEP_CHAIN;
 
 	attr.namespaces = 1;
-	KUNIT_EXPECT_EQ(test, pmr_attr_supported(&attr), -EOVERFLOW);
+	KUNIT_EXPECT_EQ(test, supported(&attr), -EOVERFLOW);
 	attr.sample_max_stack = 127;
-	KUNIT_EXPECT_EQ(test, pmr_attr_supported(&attr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, supported(&attr), -EINVAL);
 }
 
 /* One page of user memory, and nothing behind it */
@@ -334,7 +384,7 @@ static void each_size_is_taken(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, put_user(~0ULL, &user->config), 0);
 		KUNIT_ASSERT_EQ(test, put_user(~0ULL, (u64 __user *)behind), 0);
 		memset(&attr, 0xff, sizeof(attr));
-		KUNIT_EXPECT_EQ_MSG(test, pmr_attr_copy(user, &attr), 0, "size %u", size);
+		KUNIT_EXPECT_EQ_MSG(test, copy(user, &attr), 0, "size %u", size);
 		KUNIT_EXPECT_EQ(test, attr.size, size);
 		KUNIT_EXPECT_EQ(test, attr.config, ~0ULL);
 		if (size < sizeof(attr))
@@ -348,7 +398,7 @@ static void no_size_is_the_first_one(struct kunit *test)
 	struct perf_event_attr attr;
 
 	KUNIT_ASSERT_EQ(test, put_user(~0ULL, &user->config2), 0);
-	KUNIT_EXPECT_EQ(test, pmr_attr_copy(user, &attr), 0);
+	KUNIT_EXPECT_EQ(test, copy(user, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.size, 64);
 	KUNIT_EXPECT_EQ(test, attr.config2, 0ULL);
 }
@@ -362,7 +412,7 @@ static void a_wrong_size_tells_the_right_one(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		set_size(test, user, wrong[i]);
-		KUNIT_EXPECT_EQ_MSG(test, pmr_attr_copy(user, &attr), -E2BIG, "size %u", wrong[i]);
+		KUNIT_EXPECT_EQ_MSG(test, copy(user, &attr), -E2BIG, "size %u", wrong[i]);
 		KUNIT_EXPECT_EQ(test, size_in(test, user), SIZE_KNOWN);
 	}
 }
@@ -374,10 +424,10 @@ static void a_later_attr_is_taken_while_it_is_zero(struct kunit *test)
 	struct perf_event_attr attr;
 
 	set_size(test, user, PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, pmr_attr_copy(user, &attr), 0);
+	KUNIT_EXPECT_EQ(test, copy(user, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.size, (u32)PAGE_SIZE);
 	KUNIT_ASSERT_EQ(test, put_user((u8)1, last), 0);
-	KUNIT_EXPECT_EQ(test, pmr_attr_copy(user, &attr), -E2BIG);
+	KUNIT_EXPECT_EQ(test, copy(user, &attr), -E2BIG);
 	KUNIT_EXPECT_EQ(test, size_in(test, user), SIZE_KNOWN);
 }
 
@@ -387,10 +437,10 @@ static void unreadable_memory_is_efault(struct kunit *test)
 	struct perf_event_attr __user *at_end = page + PAGE_SIZE - 64;
 	struct perf_event_attr attr;
 
-	KUNIT_EXPECT_EQ(test, pmr_attr_copy(page + PAGE_SIZE, &attr), -EFAULT);
-	KUNIT_EXPECT_EQ(test, pmr_attr_copy(at_end, &attr), 0);
+	KUNIT_EXPECT_EQ(test, copy(page + PAGE_SIZE, &attr), -EFAULT);
+	KUNIT_EXPECT_EQ(test, copy(at_end, &attr), 0);
 	set_size(test, at_end, 72);
-	KUNIT_EXPECT_EQ(test, pmr_attr_copy(at_end, &attr), -EFAULT);
+	KUNIT_EXPECT_EQ(test, copy(at_end, &attr), -EFAULT);
 }
 
 static void copy_checks(struct kunit *test)
@@ -399,7 +449,7 @@ static void copy_checks(struct kunit *test)
 	struct perf_event_attr attr;
 
 	KUNIT_ASSERT_EQ(test, put_user(0x20ULL, &user->read_format), 0);
-	KUNIT_EXPECT_EQ(test, pmr_attr_copy(user, &attr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, copy(user, &attr), -EINVAL);
 }
 
 static struct kunit_case attr_cases[] = {
@@ -410,6 +460,7 @@ static struct kunit_case attr_cases[] = {
 	KUNIT_CASE(max_stack_has_a_default),
 	KUNIT_CASE(each_rule_of_rights),
 	KUNIT_CASE(paranoid_decides),
+	KUNIT_CASE(rights_are_decided_once),
 	KUNIT_CASE(a_frequency_has_a_limit),
 	KUNIT_CASE(each_rule_of_supported),
 	KUNIT_CASE(supported_has_perfs_order),

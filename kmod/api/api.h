@@ -26,15 +26,30 @@ struct pmr_knobs {
 
 extern struct pmr_knobs pmr_knobs;
 
-int pmr_attr_copy(struct perf_event_attr __user *user, struct perf_event_attr *attr);
-int pmr_attr_check(struct perf_event_attr *attr);
-int pmr_attr_check_rights(const struct perf_event_attr *attr);
-int pmr_attr_supported(const struct perf_event_attr *attr);
+/**
+ * struct pmr_rights - what the caller may do, decided once per request
+ * @open: open any event
+ * @kernel: profile the kernel
+ * @cpu: count what others run on a CPU
+ * @perfmon: it has CAP_PERFMON
+ * @max_stack: deepest call chain
+ */
+struct pmr_rights {
+	bool open;
+	bool kernel;
+	bool cpu;
+	bool perfmon;
+	unsigned int max_stack;
+};
 
-bool pmr_may_open(void);
-bool pmr_may_see_kernel(void);
-bool pmr_may_see_cpu(void);
-bool pmr_may_see_task(struct task_struct *task);
+void pmr_rights_decide(struct pmr_rights *rights);
+bool pmr_may_see_task(const struct pmr_rights *rights, struct task_struct *task);
+
+int pmr_attr_copy(struct perf_event_attr __user *user, struct perf_event_attr *attr,
+		  const struct pmr_rights *rights);
+int pmr_attr_check(struct perf_event_attr *attr, const struct pmr_rights *rights);
+int pmr_attr_check_rights(const struct perf_event_attr *attr, const struct pmr_rights *rights);
+int pmr_attr_supported(const struct perf_event_attr *attr, const struct pmr_rights *rights);
 
 int pmr_open(const struct pmuring_open *open);
 

@@ -29,11 +29,13 @@ static int refuse_size(struct perf_event_attr __user *user)
  * pmr_attr_copy() - copy an attr in and check all that needs no context
  * @user: where the user has it
  * @attr: filled in; attr->size is the size that the user passed
+ * @rights: of the caller
  *
  * Return: 0, -EFAULT, -E2BIG for an unknown size or a bit set behind the end
  * of what we know (attr.size is then written back), or pmr_attr_check()'s.
  */
-int pmr_attr_copy(struct perf_event_attr __user *user, struct perf_event_attr *attr)
+int pmr_attr_copy(struct perf_event_attr __user *user, struct perf_event_attr *attr,
+		  const struct pmr_rights *rights)
 {
 	u32 size;
 	int err;
@@ -50,13 +52,13 @@ int pmr_attr_copy(struct perf_event_attr __user *user, struct perf_event_attr *a
 	if (err)
 		return err;
 	attr->size = size;
-	return pmr_attr_check(attr);
+	return pmr_attr_check(attr, rights);
 }
 
 /* Up to PERF_SAMPLE_BRANCH_PRIV_SAVE; what came later needs hardware for it. */
 #define BRANCH_TYPES GENMASK_ULL(PERF_SAMPLE_BRANCH_PRIV_SAVE_SHIFT, 0)
 
-static int check_branch_stack(struct perf_event_attr *attr)
+static int check_branch_stack(struct perf_event_attr *attr, const struct pmr_rights *rights)
 {
 	u64 mask = attr->branch_sample_type;
 	u64 privilege = 0;
@@ -73,7 +75,7 @@ static int check_branch_stack(struct perf_event_attr *attr)
 		attr->branch_sample_type = mask | privilege;
 	}
 	if (attr->branch_sample_type & (PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV) &&
-	    !pmr_may_see_kernel())
+	    !rights->kernel)
 		return -EACCES;
 	return 0;
 }
@@ -106,10 +108,11 @@ static bool contradicts_itself(const struct perf_event_attr *attr)
 /**
  * pmr_attr_check() - the rules that depend on the attr alone
  * @attr: attr; defaults that the user left open are filled in
+ * @rights: of the caller
  *
  * Return: 0, -EINVAL, or -EACCES for branch stacks of the kernel.
  */
-int pmr_attr_check(struct perf_event_attr *attr)
+int pmr_attr_check(struct perf_event_attr *attr, const struct pmr_rights *rights)
 {
 	u64 types = attr->sample_type;
 	int err;
@@ -119,7 +122,7 @@ int pmr_attr_check(struct perf_event_attr *attr)
 	if (types & ~(u64)(PERF_SAMPLE_MAX - 1) || attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
 		return -EINVAL;
 	if (types & PERF_SAMPLE_BRANCH_STACK) {
-		err = check_branch_stack(attr);
+		err = check_branch_stack(attr, rights);
 		if (err)
 			return err;
 	}
@@ -128,7 +131,7 @@ int pmr_attr_check(struct perf_event_attr *attr)
 	if (types & PERF_SAMPLE_STACK_USER && !valid_stack_size(attr->sample_stack_user))
 		return -EINVAL;
 	if (!attr->sample_max_stack)
-		attr->sample_max_stack = READ_ONCE(pmr_knobs.max_stack);
+		attr->sample_max_stack = rights->max_stack;
 	if (types & PERF_SAMPLE_REGS_INTR && !valid_regs(attr->sample_regs_intr))
 		return -EINVAL;
 	return contradicts_itself(attr) ? -EINVAL : 0;
@@ -150,24 +153,25 @@ static bool wants_kernel(const struct perf_event_attr *attr)
 /**
  * pmr_attr_check_rights() - the rules that depend on the caller
  * @attr: attr that passed pmr_attr_check()
+ * @rights: of the caller
  *
  * Return: 0, -EACCES, -EPERM under lockdown, or -EINVAL for a rate or period
  * out of range.
  */
-int pmr_attr_check_rights(const struct perf_event_attr *attr)
+int pmr_attr_check_rights(const struct perf_event_attr *attr, const struct pmr_rights *rights)
 {
 	int err;
 
-	if (!pmr_may_open())
+	if (!rights->open)
 		return -EACCES;
-	if (wants_kernel(attr) && !pmr_may_see_kernel())
+	if (wants_kernel(attr) && !rights->kernel)
 		return -EACCES;
-	if (attr->namespaces && !perfmon_capable())
+	if (attr->namespaces && !rights->perfmon)
 		return -EACCES;
 	err = check_period(attr);
 	if (err)
 		return err;
-	if (attr->sample_type & PERF_SAMPLE_PHYS_ADDR && !pmr_may_see_kernel())
+	if (attr->sample_type & PERF_SAMPLE_PHYS_ADDR && !rights->kernel)
 		return -EACCES;
 	if (attr->sample_type & PERF_SAMPLE_REGS_INTR)
 		return security_locked_down(LOCKDOWN_PERF);
@@ -225,6 +229,7 @@ static bool wants_aux_action(const struct perf_event_attr *attr)
 /**
  * pmr_attr_supported() - the rules that depend on what the PMU and pmuring do
  * @attr: attr of an event that the PMU can count
+ * @rights: of the caller
  *
  * ksymbol and bpf_event are accepted and have no effect: a module cannot learn
  * of either, and perf(1) sets both by default.
@@ -233,10 +238,10 @@ static bool wants_aux_action(const struct perf_event_attr *attr)
  * for what is not built yet; -EINVAL
  * where that is perf's answer, see refused_as_unknown().
  */
-int pmr_attr_supported(const struct perf_event_attr *attr)
+int pmr_attr_supported(const struct perf_event_attr *attr, const struct pmr_rights *rights)
 {
 	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN &&
-	    attr->sample_max_stack > READ_ONCE(pmr_knobs.max_stack))
+	    attr->sample_max_stack > rights->max_stack)
 		return -EOVERFLOW;
 	if (refused_as_unknown(attr))
 		return -EINVAL;

@@ -87,8 +87,11 @@ static int ioctl_bpf(int fd)
 static int ioctl_modify(const struct pmr_event *event, struct perf_event_attr __user *user)
 {
 	struct perf_event_attr attr;
-	int err = pmr_attr_copy(user, &attr);
+	struct pmr_rights rights;
+	int err;
 
+	pmr_rights_decide(&rights);
+	err = pmr_attr_copy(user, &attr, &rights);
 	if (err)
 		return err;
 	return attr.type == event->attr.type ? -EOPNOTSUPP : -EINVAL;

@@ -27,6 +27,7 @@
 /**
  * struct opening - an open in progress
  * @attr: checked attr
+ * @rights: of the caller, decided before anything is looked at
  * @cpu: as given
  * @flags: PERF_FLAG_*
  * @task: task to follow, or NULL; a reference
@@ -34,6 +35,7 @@
  */
 struct opening {
 	struct perf_event_attr attr;
+	struct pmr_rights rights;
 	int cpu;
 	u64 flags;
 	struct task_struct *task;
@@ -92,7 +94,7 @@ static struct pmr_event *make_event(const struct opening *opening)
 		return event;
 	if (opening->task)
 		event->task = get_task_struct(opening->task);
-	err = pmr_attr_supported(&event->attr);
+	err = pmr_attr_supported(&event->attr, &opening->rights);
 	if (!err && event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
 		err = pmr_callchain_reserve(event->attr.sample_max_stack);
 	if (!err && leader_of(opening))
@@ -101,7 +103,7 @@ static struct pmr_event *make_event(const struct opening *opening)
 		pmr_event_put(event);
 		return ERR_PTR(err);
 	}
-	event->plan.hide_kernel = !pmr_may_see_kernel();
+	event->plan.hide_kernel = !opening->rights.kernel;
 	return event;
 }
 
@@ -146,7 +148,7 @@ static int install_for_task(struct pmr_event *event, const struct opening *openi
 		return err;
 	/* The lock keeps an exec from changing the answer; its CPU may be offline. */
 	err = -EACCES;
-	if (!pmr_may_see_task(task))
+	if (!pmr_may_see_task(&opening->rights, task))
 		goto unlock;
 	do {
 		context = pmr_task_context_get(task);
@@ -163,7 +165,7 @@ static int install_on_cpu(struct pmr_event *event, const struct opening *opening
 {
 	int err = -ENODEV;
 
-	if (!pmr_may_see_cpu())
+	if (!opening->rights.cpu)
 		return -EACCES;
 	cpus_read_lock();	/* or it could go offline behind the check */
 	if (cpu_online(event->cpu))
@@ -276,10 +278,11 @@ int pmr_open(const struct pmuring_open *open)
 
 	if (open->flags & ~(u64)KNOWN_FLAGS || open->reserved)
 		return -EINVAL;
-	err = pmr_attr_copy(u64_to_user_ptr(open->attr_ptr), &opening.attr);
+	pmr_rights_decide(&opening.rights);
+	err = pmr_attr_copy(u64_to_user_ptr(open->attr_ptr), &opening.attr, &opening.rights);
 	if (err)
 		return err;
-	err = pmr_attr_check_rights(&opening.attr);
+	err = pmr_attr_check_rights(&opening.attr, &opening.rights);
 	if (err)
 		return err;
 	if (open->flags & PERF_FLAG_PID_CGROUP)

@@ -2,7 +2,7 @@
 /*
  * Owns the module parameters, which carry the names of perf's sysctls. Root
  * reads and writes them at run time in /sys/module/pmuring/parameters. No
- * locks: each is one word, read once per open.
+ * locks: each is one word. pmr_rights_decide() reads those of an open, once.
  */
 #include <linux/kernel.h>
 #include <linux/moduleparam.h>

@@ -17,29 +17,22 @@
 #include "api/api.h"
 
 /**
- * pmr_may_open() - may the caller open any event?
+ * pmr_rights_decide() - what the caller may do
+ * @rights: filled in
  *
- * Level 3 is Debian's: nothing for the unprivileged, CAP_PERFMON included.
+ * Each parameter is read once, so that a change while an event is opened gives
+ * an event by the old rules or by the new ones, never by a mixture. Level 3 of
+ * paranoid is Debian's: nothing for the unprivileged, CAP_PERFMON included.
  */
-bool pmr_may_open(void)
+void pmr_rights_decide(struct pmr_rights *rights)
 {
-	return READ_ONCE(pmr_knobs.paranoid) < 3 || capable(CAP_SYS_ADMIN);
-}
+	int paranoid = READ_ONCE(pmr_knobs.paranoid);
 
-/**
- * pmr_may_see_kernel() - may the caller profile the kernel?
- */
-bool pmr_may_see_kernel(void)
-{
-	return READ_ONCE(pmr_knobs.paranoid) < 2 || perfmon_capable();
-}
-
-/**
- * pmr_may_see_cpu() - may the caller count what others run on a CPU?
- */
-bool pmr_may_see_cpu(void)
-{
-	return READ_ONCE(pmr_knobs.paranoid) < 1 || perfmon_capable();
+	rights->perfmon = perfmon_capable();
+	rights->open = paranoid < 3 || capable(CAP_SYS_ADMIN);
+	rights->kernel = paranoid < 2 || rights->perfmon;
+	rights->cpu = paranoid < 1 || rights->perfmon;
+	rights->max_stack = READ_ONCE(pmr_knobs.max_stack);
 }
 
 static bool same_credentials(const struct cred *mine, const struct cred *theirs)
@@ -112,6 +105,7 @@ static bool may_read_task(struct task_struct *task)
 
 /**
  * pmr_may_see_task() - may the caller profile a task?
+ * @rights: of the caller
  * @task: task; its exec_update_lock is held, so that an exec cannot change the
  *	answer
  *
@@ -121,8 +115,8 @@ static bool may_read_task(struct task_struct *task)
  * user namespace. The hook of security modules (SELinux, AppArmor, Landlock)
  * is not exported, so their rules are not asked.
  */
-bool pmr_may_see_task(struct task_struct *task)
+bool pmr_may_see_task(const struct pmr_rights *rights, struct task_struct *task)
 {
 	lockdep_assert_held(&task->signal->exec_update_lock);
-	return perfmon_capable() || may_read_task(task);
+	return rights->perfmon || may_read_task(task);
 }
