@@ -43,12 +43,13 @@ static int ioctl_pause(struct pmr_event *event, bool pause)
 	return err;
 }
 
-static int ioctl_set_output(struct pmr_event *event, int fd)
+/* Only a long -1 undoes: an int -1 that was widened without a sign is no descriptor. */
+static int ioctl_set_output(struct pmr_event *event, unsigned long fd)
 {
 	struct file *file;
 	int err;
 
-	if (fd == -1)
+	if (fd == -1UL)
 		return pmr_set_output(event, NULL);
 	file = pmr_event_fget(fd);
 	if (!file)

@@ -19,7 +19,7 @@
 
 static void (*const themes[])(void) = {
 	theme_attr, theme_bits, theme_target, theme_order, theme_pmu,
-	theme_read, theme_ioctl, theme_ioctl_group, theme_period, theme_output,
+	theme_read, theme_ioctl, theme_ioctl_group, theme_ioctl_compat, theme_period, theme_output,
 	theme_mmap, theme_page, theme_poll, theme_signal,
 	theme_sample, theme_layout, theme_lost, theme_sideband, theme_contents,
 	theme_group, theme_inherit, theme_inherit_group, theme_exec, theme_exit,

@@ -177,6 +177,7 @@ void theme_pmu(void);
 void theme_read(void);
 void theme_ioctl(void);
 void theme_ioctl_group(void);
+void theme_ioctl_compat(void);
 void theme_period(void);
 void theme_output(void);
 void theme_mmap(void);
