@@ -141,6 +141,19 @@ static const struct vm_operations_struct vm_ops = {
 	.page_mkwrite = vma_page_mkwrite,
 };
 
+/*
+ * Read-only. What may be written may be read on x86, also if PROT_READ was not asked
+ * for: without VM_READ the pages would fault for ever.
+ */
+static pgprot_t data_prot(const struct vm_area_struct *vma)
+{
+	vm_flags_t flags = vma->vm_flags;
+
+	if (flags & VM_WRITE)
+		flags |= VM_READ;
+	return vm_get_page_prot(flags & ~VM_WRITE);
+}
+
 static int insert_pages(struct vm_area_struct *vma, struct pmr_ring *ring)
 {
 	pgprot_t writable = vma->vm_page_prot;
@@ -148,7 +161,7 @@ static int insert_pages(struct vm_area_struct *vma, struct pmr_ring *ring)
 	int err;
 
 	err = vm_insert_page(vma, vma->vm_start, pmr_ring_page(ring, 0));
-	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags & ~VM_WRITE);
+	vma->vm_page_prot = data_prot(vma);
 	for (i = 1; !err && i < pmr_ring_pages(ring); i++)
 		err = vm_insert_page(vma, vma->vm_start + (i << PAGE_SHIFT),
 				     pmr_ring_page(ring, i));

@@ -220,6 +220,13 @@ void fault_handlers(void)
  */
 void world_init(struct world *w, uint64_t seed, int lane)
 {
+	sigset_t none;
+
+	/* a child may come from an operation that loses something */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (w->nth && !w->thread)
+		close(w->fail_fd);
 	w->rng.state = seed;
 	w->lane = lane;
 	w->armed = false;
@@ -256,27 +263,40 @@ static void choose_fault(struct world *w, enum op_kind kind)
 	if (!rng_rarely(&w->rng, 50))
 		return;
 	w->nth = 1 + rng_below(&w->rng, rng_percent(&w->rng, 70) ? 6 : 40);
-	/* not what is the kernel's alone, or cannot be undone */
-	if (kind == OP_HOTPLUG || kind == OP_PERF || kind == OP_SPAWN || kind == OP_THREAD)
+	/* not what is the kernel's alone, or what a signal may have to come back from */
+	if (kind == OP_HOTPLUG || kind == OP_PERF || kind == OP_SPAWN || kind == OP_THREAD ||
+	    kind == OP_TOUCH || kind == OP_RDPMC || kind == OP_WORK)
 		w->nth = 0;
 }
 
-static void set_fault(struct world *w, unsigned int nth)
+/* A signal that comes meanwhile could lose its frame, which kills. */
+static void set_fault(struct world *w)
 {
-	char path[48], text[12];
+	sigset_t all;
+	char text[12];
 
-	if (!nth && w->fail_fd < 0)
+	if (!w->nth)
 		return;
-	if (w->fail_fd < 0) {
-		snprintf(path, sizeof(path), "/proc/thread-self/fail-nth");
-		w->fail_fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (w->fail_fd < 0)
-			return;
-	}
-	if (write(w->fail_fd, text, snprintf(text, sizeof(text), "%u", nth)) < 0 || !nth) {
-		close(w->fail_fd);
+	w->fail_fd = open("/proc/thread-self/fail-nth", O_WRONLY | O_CLOEXEC);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (w->fail_fd >= 0 &&
+	    write(w->fail_fd, text, snprintf(text, sizeof(text), "%u", w->nth)) < 0)
 		w->fail_fd = -1;
-	}
+}
+
+static void clear_fault(struct world *w)
+{
+	sigset_t none;
+
+	if (!w->nth)
+		return;
+	/* this call may be what loses something */
+	if (w->fail_fd >= 0 && write(w->fail_fd, "0", 1) < 0)
+		write(w->fail_fd, "0", 1);
+	close(w->fail_fd);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static void note_time(enum op_kind kind, uint64_t ns)
@@ -306,10 +326,10 @@ static void step(struct world *w)
 	lane->kind = kind;
 	__atomic_store_n(&lane->seq, seq, __ATOMIC_RELEASE);
 	__atomic_store_n(&lane->since_ns, lane_now(), __ATOMIC_RELEASE);
-	set_fault(w, w->nth);
+	set_fault(w);
 	got = ops[kind].fn(w);
 	code = got < 0 ? errno : 0;
-	set_fault(w, 0);
+	clear_fault(w);
 	note_time(kind, lane_now() - lane->since_ns);
 	__atomic_store_n(&lane->since_ns, 0, __ATOMIC_RELEASE);
 	op_tell(w, " = %ld%s%s", got, got < 0 ? " " : "", got < 0 ? strerrorname_np(code) : "");

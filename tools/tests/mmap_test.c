@@ -153,6 +153,24 @@ static void data_is_read_only(void)
 	close(fd);
 }
 
+/* What may be written may be read on x86. In a child, which an alarm ends otherwise. */
+static void write_only(void)
+{
+	int fd = open_sampling(), status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		volatile unsigned char *map = map_pages(fd, 3, PROT_WRITE);
+
+		alarm(1);
+		(void)map[PAGE];
+		_exit(store(map + PAGE) ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	is(status, 0, "without PROT_READ: data can be read, and not written");
+	close(fd);
+}
+
 /* A mapping without PROT_WRITE is one that no reader empties: old records go. */
 static void overwrite_mode(void)
 {
@@ -331,10 +349,11 @@ int main(void)
 	if (!pmu_is_there())
 		return skip_all("no PMU");
 	cpu_pin(0);
-	plan(SIZE_CHECKS + 8 + 4 + 2 + 6 + 10 + 7 + 4 + 8);
+	plan(SIZE_CHECKS + 8 + 4 + 1 + 2 + 6 + 10 + 7 + 4 + 8);
 	sizes();
 	header_page();
 	data_is_read_only();
+	write_only();
 	overwrite_mode();
 	second_mapping();
 	no_splitting();
