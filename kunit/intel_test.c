@@ -29,6 +29,7 @@
 #define STATUS		0x38e
 #define GLOBAL_CTRL	0x38f
 #define ACK		0x390
+#define PEBS_ENABLE	0x3f1
 #define PMC0		0x4c1
 
 #define LVT_NMI		0x00400
@@ -126,6 +127,18 @@ static void fake_lvtpc_write(u32 value)
 	record('L', 0, value);
 }
 
+static int fake_rdmsr_safe(u32 msr, u64 *value)
+{
+	*value = fake_rdmsr(msr);
+	return 0;
+}
+
+static int fake_wrmsr_safe(u32 msr, u64 value)
+{
+	fake_wrmsr(msr, value);
+	return 0;
+}
+
 static bool fake_overflow(struct pmr_hw *hw, struct pt_regs *regs)
 {
 	if (fake.overflows < ARRAY_SIZE(fake.served))
@@ -155,10 +168,14 @@ static int intel_init(struct kunit *test)
 	memset(&fake, 0, sizeof(fake));
 	memset(table(), 0, sizeof(*table()));
 	describe(test, 0x07300804, 0x603, 0x2000);
+	pmr_intel.debugctl = true;
+	pmr_intel.pebs = true;
 	static_call_update(pmr_overflow, fake_overflow);
 	kunit_activate_static_stub(test, pmr_rdmsr, fake_rdmsr);
 	kunit_activate_static_stub(test, pmr_wrmsr, fake_wrmsr);
 	kunit_activate_static_stub(test, pmr_rdpmc, fake_rdpmc);
+	kunit_activate_static_stub(test, pmr_rdmsr_safe, fake_rdmsr_safe);
+	kunit_activate_static_stub(test, pmr_wrmsr_safe, fake_wrmsr_safe);
 	kunit_activate_static_stub(test, pmr_lvtpc_read, fake_lvtpc_read);
 	kunit_activate_static_stub(test, pmr_lvtpc_write, fake_lvtpc_write);
 	return set_cpus_allowed_ptr(current, cpumask_of(0));
@@ -650,6 +667,7 @@ static void fill_registers(void)
 	fake.msr[FIXED_CTRL] = 0x333;
 	fake.msr[GLOBAL_CTRL] = 0x7000000ff;
 	fake.msr[DEBUGCTL] = 0x5001;
+	fake.msr[PEBS_ENABLE] = 0x3;
 	fake.lvtpc = LVT_MASKED;
 }
 
@@ -668,6 +686,7 @@ static void start_takes_the_pmu(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fake.msr[PERFEVTSEL0 + i], 0ULL);
 	KUNIT_EXPECT_EQ(test, fake.msr[FIXED_CTRL], 0ULL);
 	KUNIT_EXPECT_EQ(test, fake.msr[DEBUGCTL], 0x4001ULL);
+	KUNIT_EXPECT_EQ(test, fake.msr[PEBS_ENABLE], 0ULL);
 	KUNIT_EXPECT_EQ(test, fake.lvtpc, LVT_NMI);
 	KUNIT_EXPECT_EQ(test, fake.msr[ACK], 0x8c000007000000ffULL);
 	/* All stands still before a selector changes, and runs when all is set. */
@@ -675,6 +694,38 @@ static void start_takes_the_pmu(struct kunit *test)
 	KUNIT_EXPECT_LT(test, written(GLOBAL_CTRL, 0), written(PERFEVTSEL0, 0));
 	KUNIT_EXPECT_LT(test, written(PERFEVTSEL0 + 7, 0), written(ACK, 0x8c000007000000ff));
 	KUNIT_EXPECT_EQ(test, written(GLOBAL_CTRL, 0x7000000ff), fake.accesses - 1);
+}
+
+/* Firmware left more than counters in the status: all but Intel PT's goes. */
+static void start_clears_what_is_stale(struct kunit *test)
+{
+	unsigned long flags;
+
+	NEXT_STATUS(0xfc81000000000001);
+	local_irq_save(flags);
+	pmr_intel_cpu_start();
+	WRITE_ONCE(table()->ready, false);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_GE(test, written(ACK, 0xfc01000000000001), 0);
+}
+
+/* What this PMU lacks is neither read nor written. */
+static void only_what_was_read_is_written(struct kunit *test)
+{
+	unsigned long flags;
+	int i;
+
+	pmr_intel.debugctl = false;
+	pmr_intel.pebs = false;
+	fake.msr[DEBUGCTL] = 0x1000;
+	local_irq_save(flags);
+	pmr_intel_cpu_start();
+	pmr_intel_cpu_stop();
+	local_irq_restore(flags);
+	for (i = 0; i < min_t(int, fake.accesses, ARRAY_SIZE(fake.log)); i++)
+		KUNIT_EXPECT_TRUE(test, fake.log[i].reg != DEBUGCTL &&
+				  fake.log[i].reg != PEBS_ENABLE);
+	KUNIT_EXPECT_LE(test, fake.accesses, ARRAY_SIZE(fake.log));
 }
 
 static void stop_puts_everything_back(struct kunit *test)
@@ -734,6 +785,8 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(legacy_writes),
 	KUNIT_CASE(version_1),
 	KUNIT_CASE(start_takes_the_pmu),
+	KUNIT_CASE(start_clears_what_is_stale),
+	KUNIT_CASE(only_what_was_read_is_written),
 	KUNIT_CASE(stop_puts_everything_back),
 	{}
 };

@@ -128,6 +128,31 @@ bool msr_read(int cpu, uint32_t msr, uint64_t *value)
 }
 
 /**
+ * msr_write - write an MSR
+ * @cpu: of this CPU
+ * @msr: its number
+ * @value: what goes there
+ *
+ * Return: whether it worked; not without the msr driver
+ */
+bool msr_write(int cpu, uint32_t msr, uint64_t value)
+{
+	char path[32];
+	ssize_t put;
+	int fd;
+
+	/* the driver logs the first write of each program otherwise */
+	file_write("/sys/module/msr/parameters/allow_writes", "on");
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	put = pwrite(fd, &value, sizeof(value), msr);
+	close(fd);
+	return put == sizeof(value);
+}
+
+/**
  * file_read - read a small file
  * @path: its name
  * @text: where it goes, cut at the first line break and terminated

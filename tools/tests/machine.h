@@ -17,6 +17,15 @@
 #define QPMU_SIGNATURE		0x51504d5500000001ULL
 #define QPMU_NMIS		0x40005005
 #define QPMU_PMIS		0x40005015
+/* written: what the PMU does from now on, see scripts/qemu/README.md */
+#define QPMU_CONTROL		0x4000501e
+#define QPMU_ALIVE		0
+#define QPMU_IGNORE		1
+#define QPMU_FAULT		2
+#define QPMU_STILL		3
+#define QPMU_POWER_LOSS		4
+#define QPMU_STORM(n)		((uint64_t)(n) << 8 | 5)
+#define QPMU_STATUS_STORM(n)	((uint64_t)(n) << 8 | 6)
 
 bool machine_is_exact(void);
 uint64_t machine_slack(uint64_t count);
@@ -27,6 +36,7 @@ bool cpu_set_online(int cpu, bool online);
 void cpu_pin(int cpu);
 
 bool msr_read(int cpu, uint32_t msr, uint64_t *value);
+bool msr_write(int cpu, uint32_t msr, uint64_t value);
 
 bool file_read(const char *path, char *text, size_t size);
 bool file_write(const char *path, const char *text);

@@ -12,12 +12,8 @@
  * those that count ring 0 this means a second overflow can come before the
  * handler ends, see serve().
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/bitops.h>
-#include <linux/err.h>
 #include <linux/jiffies.h>
-#include <linux/printk.h>
 #include <asm/processor.h>
 
 #include "pmu/period.h"
@@ -378,36 +374,3 @@ struct pmr_intel pmr_intel = {
 		.scrub = intel_scrub,
 	},
 };
-
-/* A PMU of a version that cannot be shared with the kernel's perf is refused by name. */
-static const struct pmr_pmu *refuse(void)
-{
-	if (pmr_intel.pmu.version <= PMR_INTEL_VERSION_MAX)
-		return NULL;
-	pr_notice("PMU version %u is not used, since perf and pmuring could not be kept apart on its counters: hardware events get ENOENT\n",
-		  pmr_intel.pmu.version);
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-/**
- * pmr_intel_probe() - find the PMU of this machine
- *
- * Return: the driver, NULL without an architectural PMU, or ERR_PTR for one that
- * is refused, after a message.
- */
-const struct pmr_pmu *pmr_intel_probe(void)
-{
-	struct pmr_intel_cpuid cpuid = {};
-
-	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || boot_cpu_data.cpuid_level < 0xa)
-		return NULL;
-	/* Two kinds of core with different counters: one description fits neither. */
-	if (boot_cpu_has(X86_FEATURE_HYBRID_CPU))
-		return NULL;
-	cpuid_count(0xa, 0, &cpuid.eax, &cpuid.ebx, &cpuid.ecx, &cpuid.edx);
-	if (boot_cpu_has(X86_FEATURE_PDCM))
-		cpuid.capabilities = pmr_rdmsr(MSR_IA32_PERF_CAPABILITIES);
-	if (!pmr_intel_describe(&pmr_intel, &cpuid))
-		return refuse();
-	return &pmr_intel.pmu;
-}

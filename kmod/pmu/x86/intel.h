@@ -26,6 +26,9 @@
  * @gp_base: MSR of general-purpose counter 0
  * @global: there are GLOBAL_CTRL and GLOBAL_STATUS (version 2 and later)
  * @any_thread: the ANY bit exists
+ * @instructions: CPUID lists the architectural event of retired instructions
+ * @debugctl: there is IA32_DEBUGCTL
+ * @pebs: there is IA32_PEBS_ENABLE
  */
 struct pmr_intel {
 	struct pmr_pmu pmu;
@@ -36,6 +39,9 @@ struct pmr_intel {
 	u32 gp_base;
 	bool global;
 	bool any_thread;
+	bool instructions;
+	bool debugctl;
+	bool pebs;
 };
 
 extern struct pmr_intel pmr_intel;
@@ -59,6 +65,9 @@ struct pmr_intel_cpuid {
 bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *cpuid);
 int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr);
 const struct pmr_pmu *pmr_intel_probe(void);
+bool pmr_intel_works(void);
+bool pmr_intel_works_here(void);
+void pmr_intel_clear_stale(void);
 int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs);
 int pmr_intel_reserve(void);
 void pmr_intel_release(void);

@@ -125,6 +125,7 @@ bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *c
 	intel->global = pmu->version >= 2;
 	intel->any_thread = (pmu->version == 3 || pmu->version == 4) &&
 			    !(cpuid->edx & EDX_ANY_DEPRECATED);
+	intel->instructions = pmu->hardware_events & BIT_ULL(PERF_COUNT_HW_INSTRUCTIONS);
 	intel->gp_base = pmu->full_width_write ? MSR_IA32_PMC0 : MSR_ARCH_PERFMON_PERFCTR0;
 	intel->gp_mask = GENMASK_ULL(pmu->gp_width - 1, 0);
 	intel->fixed_value_mask = pmu->fixed_width ? GENMASK_ULL(pmu->fixed_width - 1, 0) : 0;

@@ -37,4 +37,22 @@ void pmr_lvtpc_write(u32 value)
 	KUNIT_STATIC_STUB_REDIRECT(pmr_lvtpc_write, value);
 	pmr_apic_write(APIC_LVTPC, value);
 }
+
+int pmr_rdmsr_safe(u32 msr, u64 *value)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_rdmsr_safe, msr, value);
+	return rdmsrl_safe(msr, value);
+}
+
+int pmr_wrmsr_safe(u32 msr, u64 value)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_wrmsr_safe, msr, value);
+	return wrmsrl_safe(msr, value);
+}
+
+int pmr_rdpmc_safe(u32 counter, u64 *value)
+{
+	KUNIT_STATIC_STUB_REDIRECT(pmr_rdpmc_safe, counter, value);
+	return pmr_try_rdpmc(counter, value);
+}
 #endif

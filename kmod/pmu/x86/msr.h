@@ -8,6 +8,8 @@
 #define PMR_MSR_H
 
 #include <linux/bits.h>
+#include <linux/errno.h>
+#include <asm/asm.h>
 #include <asm/msr.h>
 #include <asm/perf_event.h>
 
@@ -25,12 +27,30 @@
 /* RDPMC: the fixed counters (SDM vol. 2B, RDPMC) */
 #define PMR_RDPMC_FIXED		BIT(30)
 
+/* The kernel has no such accessor: a counter that cannot be read is -EIO. */
+static inline int pmr_try_rdpmc(u32 counter, u64 *value)
+{
+	u32 low = 0, high = 0;
+	int err = -EIO;
+
+	asm volatile("1:	rdpmc\n"
+		     "	xorl %k[err], %k[err]\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : [err] "+r" (err), "+a" (low), "+d" (high) : "c" (counter) : "cc");
+	*value = low | (u64)high << 32;
+	return err;
+}
+
 #ifdef PMR_KUNIT_STUBS
 u64 pmr_rdmsr(u32 msr);
 void pmr_wrmsr(u32 msr, u64 value);
 u64 pmr_rdpmc(u32 counter);
 u32 pmr_lvtpc_read(void);
 void pmr_lvtpc_write(u32 value);
+int pmr_rdmsr_safe(u32 msr, u64 *value);
+int pmr_wrmsr_safe(u32 msr, u64 value);
+int pmr_rdpmc_safe(u32 counter, u64 *value);
 #else
 static inline u64 pmr_rdmsr(u32 msr)
 {
@@ -55,6 +75,22 @@ static inline u32 pmr_lvtpc_read(void)
 static inline void pmr_lvtpc_write(u32 value)
 {
 	pmr_apic_write(APIC_LVTPC, value);
+}
+
+/* For what may not be there: 0, or an errno and no word in the log. */
+static inline int pmr_rdmsr_safe(u32 msr, u64 *value)
+{
+	return rdmsrl_safe(msr, value);
+}
+
+static inline int pmr_wrmsr_safe(u32 msr, u64 value)
+{
+	return wrmsrl_safe(msr, value);
+}
+
+static inline int pmr_rdpmc_safe(u32 counter, u64 *value)
+{
+	return pmr_try_rdpmc(counter, value);
 }
 #endif
 

@@ -17,7 +17,8 @@
  * struct saved - the PMU of one CPU as it was found
  * @global_ctrl: IA32_PERF_GLOBAL_CTRL; perf leaves it set when it has no event
  * @fixed_ctrl: IA32_FIXED_CTR_CTRL
- * @debugctl: IA32_DEBUGCTL
+ * @debugctl: IA32_DEBUGCTL, if there is one
+ * @pebs: IA32_PEBS_ENABLE, if there is one
  * @selector: IA32_PERFEVTSELx
  * @general: general-purpose counters
  * @fixed: fixed counters
@@ -27,6 +28,7 @@ struct saved {
 	u64 global_ctrl;
 	u64 fixed_ctrl;
 	u64 debugctl;
+	u64 pebs;
 	u64 selector[PMR_FIXED_BASE];
 	u64 general[PMR_FIXED_BASE];
 	u64 fixed[PMR_COUNTERS_MAX - PMR_FIXED_BASE];
@@ -112,7 +114,10 @@ static bool save(struct saved *was)
 		was->global_ctrl = pmr_rdmsr(MSR_CORE_PERF_GLOBAL_CTRL);
 	if (pmr_intel.pmu.fixed_mask)
 		was->fixed_ctrl = pmr_rdmsr(MSR_CORE_PERF_FIXED_CTR_CTRL);
-	was->debugctl = pmr_rdmsr(MSR_IA32_DEBUGCTLMSR);
+	if (pmr_intel.debugctl)
+		was->debugctl = pmr_rdmsr(MSR_IA32_DEBUGCTLMSR);
+	if (pmr_intel.pebs)
+		was->pebs = pmr_rdmsr(MSR_IA32_PEBS_ENABLE);
 	was->lvtpc = pmr_lvtpc_read();
 	for (i = 0; i < pmr_intel.pmu.gp_counters; i++) {
 		was->selector[i] = pmr_rdmsr(MSR_ARCH_PERFMON_EVENTSEL0 + i);
@@ -137,6 +142,7 @@ static void quiesce(void)
 		pmr_wrmsr(MSR_CORE_PERF_FIXED_CTR_CTRL, 0);
 	if (pmr_intel.global)
 		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_OVF_CTRL, pmr_intel.status);
+	pmr_intel_clear_stale();
 }
 
 static void restore(const struct saved *was)
@@ -152,7 +158,10 @@ static void restore(const struct saved *was)
 			pmr_wrmsr(MSR_CORE_PERF_FIXED_CTR0 + i, was->fixed[i]);
 	if (pmr_intel.pmu.fixed_mask)
 		pmr_wrmsr(MSR_CORE_PERF_FIXED_CTR_CTRL, was->fixed_ctrl);
-	pmr_wrmsr(MSR_IA32_DEBUGCTLMSR, was->debugctl);
+	if (was->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
+		pmr_wrmsr(MSR_IA32_DEBUGCTLMSR, was->debugctl);
+	if (was->pebs)
+		pmr_wrmsr(MSR_IA32_PEBS_ENABLE, was->pebs);
 	pmr_lvtpc_write(was->lvtpc);
 	if (pmr_intel.global)
 		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_CTRL, was->global_ctrl);
@@ -179,6 +188,9 @@ void pmr_intel_cpu_start(void)
 	if (was->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
 		pmr_wrmsr(MSR_IA32_DEBUGCTLMSR,
 			  was->debugctl & ~DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI);
+	/* An overflow that makes a PEBS record makes no PMI. */
+	if (was->pebs)
+		pmr_wrmsr(MSR_IA32_PEBS_ENABLE, 0);
 	pmr_lvtpc_write(APIC_DM_NMI);
 	WRITE_ONCE(counters->ready, true);
 	if (pmr_intel.global)
