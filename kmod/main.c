@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "core/context.h"
 #include "core/inherit.h"
+#include "core/task_table.h"
 #include "core/tick.h"
 #include "hooks/hooks.h"
 #include "ring/ring.h"
@@ -21,12 +22,15 @@ static int __init pmuring_init(void)
 	err = pmr_ring_init();
 	if (err)
 		return err;
+	err = pmr_task_table_init();
+	if (err)
+		goto exit_ring;
 	pmr_tick_init();
 	pmr_schedule_init();
 	pmr_user_page_init();
 	err = pmr_pmu_init(pmr_event_overflow);
 	if (err)
-		goto exit_ring;
+		goto exit_table;
 	pmr_contexts_init();
 	err = pmr_hotplug_init();
 	if (err)
@@ -43,6 +47,8 @@ exit_hotplug:
 	pmr_hotplug_exit();
 exit_pmu:
 	pmr_pmu_exit();
+exit_table:
+	pmr_task_table_exit();
 exit_ring:
 	pmr_ring_exit();
 	return err;
@@ -58,6 +64,7 @@ static void __exit pmuring_exit(void)
 	pmr_pmu_exit();
 	pmr_schedule_exit();
 	pmr_tick_exit();
+	pmr_task_table_exit();
 	pmr_ring_exit();
 	pmr_callchain_exit();
 }

@@ -15,6 +15,7 @@
 #include "core/context.h"
 #include "core/inherit.h"
 #include "core/sideband.h"
+#include "core/task_table.h"
 #include "core/tick.h"
 
 /**
@@ -134,11 +135,6 @@ static void change_contexts(struct pmr_context *context)
 {
 	struct pmr_context *prev = this_cpu_read(pmr_task_context);
 
-	if (likely(!prev && !context)) {
-		if (unlikely(this_cpu_read(pmr_cpu_context.waiting)))
-			pmr_schedule_fill();
-		return;
-	}
 	if (is_family(prev, context) && change_places(prev, context))
 		return;
 	go_out();
@@ -148,8 +144,7 @@ static void change_contexts(struct pmr_context *context)
 		pmr_schedule_fill();
 }
 
-/* Who wants to know more of a switch than whose events count from then on. */
-static atomic_t watchers;
+atomic_t pmr_switch_watchers;
 
 /**
  * pmr_switch_watch() - somebody looks at each switch, or does not any more
@@ -160,34 +155,36 @@ static atomic_t watchers;
  */
 void pmr_switch_watch(int change)
 {
-	atomic_add(change, &watchers);
-}
-
-static noinline void switch_watched(struct task_struct *prev, struct task_struct *next)
-{
-	pmr_software_switch();
-	pmr_sideband_switch_out(prev, next);
-	change_contexts(pmr_task_context_find(next));
-	if (next->mm && atomic_read(&next->mm->context.perf_rdpmc_allowed) && pmr_pmu)
-		pmr_pmu->scrub();
-	pmr_sideband_switch_in(prev, next);
+	atomic_add(change, &pmr_switch_watchers);
 }
 
 /**
  * pmr_task_switch() - another task comes on this CPU
- * @prev: the previous one, still current
- * @next: the task
+ * @next: the task; current is the previous one still
  *
- * Return: true if somebody looks at each switch.
+ * Needed only where pmr_switch_matters().
  */
-bool pmr_task_switch(struct task_struct *prev, struct task_struct *next)
+void pmr_task_switch(struct task_struct *next)
 {
-	if (unlikely(atomic_read(&watchers))) {
-		switch_watched(prev, next);
-		return true;
-	}
+	lockdep_assert_irqs_disabled();
 	change_contexts(pmr_task_context_find(next));
-	return false;
+}
+
+/**
+ * pmr_task_switch_watched() - the same where somebody looks at each switch
+ * @prev: the previous task, still current
+ * @next: the task
+ */
+void pmr_task_switch_watched(struct task_struct *prev, struct task_struct *next)
+{
+	lockdep_assert_irqs_disabled();
+	pmr_software_switch();
+	pmr_sideband_switch_out(prev, next);
+	if (pmr_switch_matters(next))
+		change_contexts(pmr_task_context_find(next));
+	if (next->mm && atomic_read(&next->mm->context.perf_rdpmc_allowed) && pmr_pmu)
+		pmr_pmu->scrub();
+	pmr_sideband_switch_in(prev, next);
 }
 
 static void enable_on_exec(struct pmr_event *event)

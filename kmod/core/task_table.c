@@ -5,42 +5,67 @@
  * A slot stands for a task and leads to its context. Two contexts of a family
  * change places by exchanging their slots, and the table stays as it is.
  *
+ * The table grows and shrinks with the number of tasks in it, so that a chain rarely has
+ * more than one. A worker makes the new table and moves one chain at a time; nothing
+ * that user space does makes anybody wait for more than that.
+ *
  * pmr_task_context_get(), pmr_context_put(): task context, may sleep.
  * pmr_task_context_new(): the forking task, preemption off. find, under RCU, and
  * exchange: also sched_switch. Takes table_lock, a leaf, in task context only.
  */
 #include <linux/err.h>
-#include <linux/hash.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "core/context.h"
+#include "core/task_table.h"
 
-#define TABLE_BITS	8
+#define MIN_BITS	10
+#define MAX_BITS	22
 
 /**
  * struct pmr_task_slot - a task that has a context
- * @node: in its chain of the table
+ * @nodes: in its chain, one for each parity of a table: while an entry moves,
+ *	a lookup in the old table goes on from where it was
  * @task: the task; holds a reference
  * @context: its context
  * @rcu: lookups run under RCU
  */
 struct pmr_task_slot {
-	struct hlist_node node;
+	struct hlist_node nodes[2];
 	struct task_struct *task;
 	struct pmr_context *context;
 	struct rcu_head rcu;
 };
 
-static struct hlist_head table[1 << TABLE_BITS];
-/* Protects the chains of @table against each other's writers. */
+struct pmr_task_table __rcu *pmr_task_table;
+/* Protects the chains, number, and the change of tables, against other writers. */
 static DEFINE_RAW_SPINLOCK(table_lock);
+static unsigned int number;
+/* Of the newest table; written by the worker only. */
+static unsigned int table_bits;
 
-static struct hlist_head *chain_of(const struct task_struct *task)
+#define may_look_at(table)						\
+	rcu_dereference_check(table, rcu_read_lock_any_held() || lockdep_is_held(&table_lock))
+
+static struct pmr_context *search(struct pmr_task_table *table, const struct task_struct *task)
 {
-	return &table[hash_ptr(task, TABLE_BITS)];
+	struct hlist_node *node;
+	struct pmr_task_slot *slot;
+
+	node = rcu_dereference_raw(hlist_first_rcu(pmr_task_chain(table, task)));
+	for (; node; node = rcu_dereference_raw(hlist_next_rcu(node))) {
+		slot = container_of(node - table->parity, struct pmr_task_slot, nodes[0]);
+		if (slot->task == task)
+			return READ_ONCE(slot->context);
+	}
+	return NULL;
 }
 
 /**
@@ -53,13 +78,99 @@ static struct hlist_head *chain_of(const struct task_struct *task)
  */
 struct pmr_context *pmr_task_context_find(const struct task_struct *task)
 {
-	struct pmr_task_slot *slot;
+	struct pmr_task_table *table = may_look_at(pmr_task_table);
+	struct pmr_context *context;
 
-	hlist_for_each_entry_rcu(slot, chain_of(task), node, rcu_read_lock_any_held() ||
-				 lockdep_is_held(&table_lock))
-		if (slot->task == task)
-			return READ_ONCE(slot->context);
+	for (; table; table = may_look_at(table->next)) {
+		context = search(table, task);
+		if (context)
+			return context;
+		smp_rmb();	/* pairs with smp_wmb() in move_first() */
+	}
 	return NULL;
+}
+
+static void move_first(struct pmr_task_table *old, struct pmr_task_table *new,
+		       struct hlist_head *chain)
+{
+	struct pmr_task_slot *slot = container_of(chain->first - old->parity,
+						  struct pmr_task_slot, nodes[0]);
+
+	hlist_add_head_rcu(&slot->nodes[new->parity], pmr_task_chain(new, slot->task));
+	smp_wmb();	/* in one of the two at any time, for who looks in this order */
+	hlist_del_init_rcu(&slot->nodes[old->parity]);
+}
+
+static void move_all(struct pmr_task_table *old, struct pmr_task_table *new)
+{
+	unsigned long i, chains = 1UL << (64 - old->shift);
+
+	for (i = 0; i < chains; i++) {
+		raw_spin_lock(&table_lock);
+		while (!hlist_empty(&old->chains[i]))
+			move_first(old, new, &old->chains[i]);
+		raw_spin_unlock(&table_lock);
+		cond_resched();
+	}
+}
+
+static unsigned int wanted_bits(void)
+{
+	unsigned int bits = READ_ONCE(table_bits);
+	u64 entries = READ_ONCE(number);
+
+	if (2 * entries > BIT_ULL(bits) || 16 * entries < BIT_ULL(bits))
+		bits = order_base_2(4 * entries + 1);
+	return clamp_t(unsigned int, bits, MIN_BITS, MAX_BITS);
+}
+
+static struct pmr_task_table *alloc_table(unsigned int bits, unsigned int parity)
+{
+	struct pmr_task_table *table;
+
+	table = kvzalloc(struct_size(table, chains, 1UL << bits), GFP_KERNEL | __GFP_NOWARN);
+	if (!table)
+		return NULL;
+	table->shift = 64 - bits;
+	table->parity = parity;
+	return table;
+}
+
+static void change_table(struct pmr_task_table *old, struct pmr_task_table *new)
+{
+	raw_spin_lock(&table_lock);
+	rcu_assign_pointer(old->next, new);
+	raw_spin_unlock(&table_lock);
+	move_all(old, new);
+	raw_spin_lock(&table_lock);
+	rcu_assign_pointer(pmr_task_table, new);
+	raw_spin_unlock(&table_lock);
+	/* A lookup may still be in the old table, and need the nodes of its parity. */
+	synchronize_rcu();
+	kvfree(old);
+}
+
+static void resize(struct work_struct *work)
+{
+	struct pmr_task_table *old = rcu_dereference_protected(pmr_task_table, true), *new;
+	unsigned int bits = wanted_bits();
+
+	if (bits == table_bits)
+		return;
+	new = alloc_table(bits, !old->parity);
+	if (!new)
+		return;		/* chains are longer until a later attempt */
+	WRITE_ONCE(table_bits, bits);
+	change_table(old, new);
+}
+
+static DECLARE_WORK(resize_work, resize);
+
+/* A worker that runs already starts over. */
+static void resize_if_due(void)
+{
+	if (unlikely(wanted_bits() != READ_ONCE(table_bits)))
+		queue_work(system_unbound_wq, &resize_work);
 }
 
 static struct pmr_context *find_and_get(struct task_struct *task)
@@ -99,6 +210,34 @@ static void free_context(struct pmr_context *context)
 	kfree_rcu(context, rcu);
 }
 
+static void link_slot(struct pmr_task_slot *slot)
+{
+	struct pmr_task_table *table, *next;
+
+	lockdep_assert_held(&table_lock);
+	table = rcu_dereference_protected(pmr_task_table, lockdep_is_held(&table_lock));
+	next = rcu_dereference_protected(table->next, lockdep_is_held(&table_lock));
+	if (next)
+		table = next;
+	hlist_add_head_rcu(&slot->nodes[table->parity], pmr_task_chain(table, slot->task));
+	WRITE_ONCE(number, number + 1);
+}
+
+/* Return: true if it was in the table. */
+static bool unlink_slot(struct pmr_task_slot *slot)
+{
+	struct hlist_node *node = &slot->nodes[0];
+
+	lockdep_assert_held(&table_lock);
+	if (hlist_unhashed(node))
+		node = &slot->nodes[1];
+	if (hlist_unhashed(node))
+		return false;
+	hlist_del_init_rcu(node);
+	WRITE_ONCE(number, number - 1);
+	return true;
+}
+
 /*
  * Puts a new context into the table unless the task has got one meanwhile.
  * One whose last reference is gone is on its way out and does not count.
@@ -111,11 +250,13 @@ static struct pmr_context *insert(struct pmr_context *new)
 	old = pmr_task_context_find(new->task);
 	if (!old || !refcount_inc_not_zero(&old->ref)) {
 		old = NULL;
-		hlist_add_head_rcu(&new->slot->node, chain_of(new->task));
+		link_slot(new->slot);
 	}
 	raw_spin_unlock(&table_lock);
-	if (!old)
+	if (!old) {
+		resize_if_due();
 		return new;
+	}
 	free_context(new);
 	return old;
 }
@@ -126,12 +267,13 @@ static struct pmr_context *insert(struct pmr_context *new)
  */
 void pmr_task_context_forget(struct pmr_context *context)
 {
-	struct pmr_task_slot *slot = context->slot;
+	bool unlinked;
 
 	raw_spin_lock(&table_lock);
-	if (!hlist_unhashed(&slot->node))
-		hlist_del_init_rcu(&slot->node);
+	unlinked = unlink_slot(context->slot);
 	raw_spin_unlock(&table_lock);
+	if (unlinked)
+		resize_if_due();
 }
 
 /**
@@ -213,4 +355,40 @@ void pmr_task_contexts_exchange(struct pmr_context *one, struct pmr_context *two
 	swap(one->slot, two->slot);
 	WRITE_ONCE(one->slot->context, one);
 	WRITE_ONCE(two->slot->context, two);
+}
+
+/**
+ * pmr_task_table_settle() - wait until the table has the size that it should have
+ *
+ * Task context, may sleep.
+ */
+void pmr_task_table_settle(void)
+{
+	flush_work(&resize_work);
+}
+
+/**
+ * pmr_task_table_init() - make the table, at load
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int pmr_task_table_init(void)
+{
+	struct pmr_task_table *table = alloc_table(MIN_BITS, 0);
+
+	if (!table)
+		return -ENOMEM;
+	table_bits = MIN_BITS;
+	rcu_assign_pointer(pmr_task_table, table);
+	return 0;
+}
+
+/**
+ * pmr_task_table_exit() - free the table, when no task has a context and no hook
+ * looks any more
+ */
+void pmr_task_table_exit(void)
+{
+	cancel_work_sync(&resize_work);
+	kvfree(rcu_dereference_protected(pmr_task_table, true));
 }

@@ -17,15 +17,30 @@
 
 #include "core/context.h"
 #include "core/sideband.h"
+#include "core/task_table.h"
 #include "hooks/hooks.h"
 #include "hooks/tracepoint.h"
 
+/* @ip and @frame: where in the scheduler, for records and call chains. */
+static noinline void on_watched_switch(struct task_struct *prev, struct task_struct *next,
+				       unsigned long ip, unsigned long frame)
+{
+	pmr_software_caller(ip, frame);
+	pmr_task_switch_watched(prev, next);
+	if (pmr_migrate_on() && pmr_migrate_arrived(next))
+		pmr_software_migration();
+}
+
+/* Most switches are between tasks without events: these leave in the first lines. */
 static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
 {
-	pmr_software_caller(_RET_IP_, (unsigned long)__builtin_frame_address(0));
-	if (unlikely(pmr_task_switch(prev, next)) && pmr_migrate_on() && pmr_migrate_arrived(next))
-		pmr_software_migration();
+	if (likely(!pmr_switch_watched())) {
+		if (unlikely(pmr_switch_matters(next)))
+			pmr_task_switch(next);
+		return;
+	}
+	on_watched_switch(prev, next, _RET_IP_, current_stack_pointer);
 }
 
 static void on_fork(void *data, struct task_struct *child, unsigned long clone_flags)
