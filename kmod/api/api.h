@@ -17,11 +17,13 @@
  * @paranoid: as kernel.perf_event_paranoid
  * @mlock_kb: as kernel.perf_event_mlock_kb
  * @max_stack: as kernel.perf_event_max_stack
+ * @max_events: events that a user may have open; perf has no such limit
  */
 struct pmr_knobs {
 	int paranoid;
 	unsigned int mlock_kb;
 	unsigned int max_stack;
+	unsigned int max_events;
 };
 
 extern struct pmr_knobs pmr_knobs;

@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 
+#include "api/account.h"
 #include "api/api.h"
 #include "core/context.h"
 #include "core/output.h"
@@ -56,6 +57,7 @@ void pmr_event_file_close(struct pmr_event *event)
 	kref_get(&event->ref);
 	pmr_event_close(event);
 	pmr_hooks_put(event);
+	pmr_account_uncharge_event(event->accounts);
 	pmr_event_put(event);
 }
 

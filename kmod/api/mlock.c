@@ -4,109 +4,37 @@
  * rest against the process' RLIMIT_MEMLOCK, as perf does it. The budget is our
  * own, so that perf's users lose nothing to ours.
  *
- * Task context; takes accounts_lock, a leaf.
+ * Task context. The budget is counted in the account of the user, see account.c.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/err.h>
-#include <linux/list.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
+#include "api/account.h"
 #include "api/api.h"
 
 /**
- * struct account - pages charged to one user's budget
- * @entry: in @accounts
- * @uid: user
- * @pages: pages; the entry goes with the last one
- */
-struct account {
-	struct list_head entry;
-	kuid_t uid;
-	unsigned long pages;
-};
-
-/**
  * struct pmr_mlock - what one ring was charged to
- * @account: whose budget, NULL if nothing was left of it
+ * @account: whose budget
  * @budgeted: pages charged there
  * @mm: whose pinned_vm; holds a reference
  * @pinned: pages charged there
  */
 struct pmr_mlock {
-	struct account *account;
+	struct pmr_account *account;
 	unsigned long budgeted;
 	struct mm_struct *mm;
 	unsigned long pinned;
 };
 
-static LIST_HEAD(accounts);
-/* Protects the list and the page counts. */
-static DEFINE_SPINLOCK(accounts_lock);
-
-static struct account *find(kuid_t uid)
-{
-	struct account *account;
-
-	list_for_each_entry(account, &accounts, entry)
-		if (uid_eq(account->uid, uid))
-			return account;
-	return NULL;
-}
-
 static unsigned long budget(void)
 {
 	return ((unsigned long)READ_ONCE(pmr_knobs.mlock_kb) >> (PAGE_SHIFT - 10)) *
 	       num_online_cpus();
-}
-
-/*
- * Charges up to @pages to the caller's budget. Whoever charged at least one
- * page keeps the account alive. Returns @fresh unless it became the account.
- */
-static struct account *charge_budget(struct pmr_mlock *charge, unsigned long pages,
-				     struct account *fresh)
-{
-	unsigned long limit = budget();
-	struct account *account;
-	unsigned long used;
-
-	spin_lock(&accounts_lock);
-	account = find(current_uid());
-	used = account ? account->pages : 0;
-	charge->budgeted = used < limit ? min(pages, limit - used) : 0;
-	if (charge->budgeted && !account) {
-		account = fresh;
-		fresh = NULL;
-		account->uid = current_uid();
-		list_add(&account->entry, &accounts);
-	}
-	if (charge->budgeted) {
-		account->pages += charge->budgeted;
-		charge->account = account;
-	}
-	spin_unlock(&accounts_lock);
-	return fresh;
-}
-
-static void uncharge_budget(const struct pmr_mlock *charge)
-{
-	struct account *account = charge->account;
-
-	if (!account)
-		return;
-	spin_lock(&accounts_lock);
-	account->pages -= charge->budgeted;
-	if (account->pages)
-		account = NULL;
-	else
-		list_del(&account->entry);
-	spin_unlock(&accounts_lock);
-	kfree(account);
 }
 
 static int charge_pinned(struct pmr_mlock *charge, unsigned long pages)
@@ -136,21 +64,20 @@ static int charge_pinned(struct pmr_mlock *charge, unsigned long pages)
 struct pmr_mlock *pmr_mlock_charge(unsigned long pages)
 {
 	struct pmr_mlock *charge = kzalloc(sizeof(*charge), GFP_KERNEL_ACCOUNT);
-	struct account *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	int err = -ENOMEM;
 
-	if (!charge || !fresh)
+	if (!charge)
+		return ERR_PTR(err);
+	charge->account = pmr_account_get(current_uid());
+	if (!charge->account)
 		goto fail;
-	fresh = charge_budget(charge, pages, fresh);
+	charge->budgeted = pmr_account_charge_pages(charge->account, pages, budget());
 	err = charge_pinned(charge, pages - charge->budgeted);
-	if (err) {
-		uncharge_budget(charge);
-		goto fail;
-	}
-	kfree(fresh);
-	return charge;
+	if (!err)
+		return charge;
+	pmr_account_uncharge_pages(charge->account, charge->budgeted);
 fail:
-	kfree(fresh);
+	pmr_account_put(charge->account);
 	kfree(charge);
 	return ERR_PTR(err);
 }
@@ -163,7 +90,8 @@ fail:
  */
 void pmr_mlock_uncharge(struct pmr_mlock *charge)
 {
-	uncharge_budget(charge);
+	pmr_account_uncharge_pages(charge->account, charge->budgeted);
+	pmr_account_put(charge->account);
 	atomic64_sub(charge->pinned, &charge->mm->pinned_vm);
 	mmdrop(charge->mm);
 	kfree(charge);

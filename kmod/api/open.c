@@ -12,8 +12,10 @@
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "api/account.h"
 #include "api/api.h"
 #include "core/context.h"
 #include "core/output.h"
@@ -32,6 +34,7 @@
  * @flags: PERF_FLAG_*
  * @task: task to follow, or NULL; a reference
  * @group: event of group_fd, or NULL; its file is held
+ * @accounts: what the event is charged to, until it is open
  */
 struct opening {
 	struct perf_event_attr attr;
@@ -40,6 +43,7 @@ struct opening {
 	u64 flags;
 	struct task_struct *task;
 	struct pmr_event *group;
+	struct pmr_account *accounts[2];
 };
 
 /* Return: the leader that is to be joined, or NULL. */
@@ -225,7 +229,11 @@ static int open_with_group(struct opening *opening, const struct pmuring_open *o
 	event = open_event(opening);
 	if (opening->task)
 		put_task_struct(opening->task);
-	return IS_ERR(event) ? PTR_ERR(event) : publish(event, fd);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	memcpy(event->accounts, opening->accounts, sizeof(event->accounts));
+	memset(opening->accounts, 0, sizeof(opening->accounts));
+	return publish(event, fd);
 }
 
 static int open_for(struct opening *opening, const struct pmuring_open *open, int fd)
@@ -291,8 +299,12 @@ int pmr_open(const struct pmuring_open *open)
 	fd = get_unused_fd_flags(O_RDWR | (open->flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0));
 	if (fd < 0)
 		return fd;
-	err = open_for(&opening, open, fd);
-	if (err < 0)
+	err = pmr_account_charge_event(opening.accounts);
+	if (!err)
+		err = open_for(&opening, open, fd);
+	if (err < 0) {
+		pmr_account_uncharge_event(opening.accounts);
 		put_unused_fd(fd);
+	}
 	return err;
 }

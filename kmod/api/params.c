@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the module parameters, which carry the names of perf's sysctls. Root
+ * Owns the module parameters, most of which carry the names of perf's sysctls. Root
  * reads and writes them at run time in /sys/module/pmuring/parameters. No
  * locks: each is one word. pmr_rights_decide() reads those of an open, once.
  */
@@ -15,6 +15,7 @@ struct pmr_knobs pmr_knobs = {
 	.paranoid = 2,
 	.mlock_kb = 512 + PAGE_SIZE / 1024,
 	.max_stack = PERF_MAX_STACK_DEPTH,
+	.max_events = 65536,
 };
 
 module_param_named(paranoid, pmr_knobs.paranoid, int, 0644);
@@ -25,6 +26,9 @@ MODULE_PARM_DESC(mlock_kb, "KiB of rings per user and online CPU that RLIMIT_MEM
 
 module_param_named(max_stack, pmr_knobs.max_stack, uint, 0644);
 MODULE_PARM_DESC(max_stack, "limit and default of attr.sample_max_stack (default 127)");
+
+module_param_named(max_events, pmr_knobs.max_events, uint, 0644);
+MODULE_PARM_DESC(max_events, "events that a user without CAP_PERFMON may have open (default 65536)");
 
 static int set_rate(const char *value, const struct kernel_param *param)
 {

@@ -204,6 +204,10 @@ static void install(struct pmr_context *context, void *arg)
 		install->err = -ENODEV;		/* it was removed on exec */
 		return;
 	}
+	if (context->number >= PMR_CONTEXT_EVENTS_MAX) {
+		install->err = -EMFILE;
+		return;
+	}
 	event->since = pmr_context_time(context);
 	if (!event->attr.disabled)
 		event->state = PMR_STATE_INACTIVE;
@@ -220,9 +224,10 @@ static void install(struct pmr_context *context, void *arg)
  *	event; it must be the leader's
  *
  * Return: 0; -EAGAIN if the context is another task's now; -ESRCH if the
- * context's task has ended; -ENODEV if the leader has left it; -EINVAL if the PMU
- * can never count the group together; -E2BIG if its members could not be read any
- * more at once; -ENOMEM. The reference is dropped if it fails.
+ * context's task has ended; -ENODEV if the leader has left it; -EMFILE if the
+ * context is full; -EINVAL if the PMU can never count the group together; -E2BIG if
+ * its members could not be read any more at once; -ENOMEM. The reference is dropped if
+ * it fails.
  */
 int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
 		      struct pmr_context *context)

@@ -21,6 +21,7 @@
 
 struct fasync_struct;
 struct pmr_context;
+struct pmr_account;
 struct pmr_mlock;
 
 /**
@@ -134,6 +135,7 @@ struct pmr_plan {
  * @mappings: VMAs of the ring
  * @rdpmc_mm: the process that may read its counter, for comparison only
  * @charge: what the ring's memory was charged to
+ * @accounts: the users that it is charged to as an open event
  * @attached: in the list of events that write into its ring, see
  *	core/output.c
  * @ref: the file holds one, each copy one on its @top
@@ -193,6 +195,7 @@ struct pmr_event {
 	unsigned int mappings;
 	struct mm_struct *rdpmc_mm;
 	struct pmr_mlock *charge;
+	struct pmr_account *accounts[2];
 	struct list_head attached;
 	struct kref ref;
 	struct rcu_head rcu;

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many events can be open: per user by the parameter max_events, all processes
+ * and user namespaces of that user together; and per task or CPU. Whoever has
+ * CAP_PERFMON is bound by the latter only.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "events.h"
+#include "machine.h"
+#include "tap.h"
+
+#define ALICE	1000
+#define BOB	1001
+#define SUBUID	200000
+#define LIMIT	10
+
+/* as in kmod/core/context.h */
+static int most_per_task(void)
+{
+	return 1024 + 32 * cpu_possible();
+}
+
+static int open_one(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+	};
+
+	return door_open_event(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Opens events until one is refused. Returns how many there were; errno says why. */
+static int open_all(int most)
+{
+	int number = 0;
+
+	while (number < most && open_one() >= 0)
+		number++;
+	return number;
+}
+
+static void become(uid_t uid)
+{
+	if (setgroups(0, NULL) || setgid(uid) || setuid(uid))
+		_exit(255);
+}
+
+/*
+ * in_child - the exit status of a function in a process of its own
+ * @uid: its user
+ * @fn: the function
+ */
+static int in_child(uid_t uid, int (*fn)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		become(uid);
+		_exit(fn());
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static int count_events(void)
+{
+	int number = open_all(2 * LIMIT);
+
+	return number == 2 * LIMIT || errno == EMFILE ? number : 255;
+}
+
+static int close_and_count_again(void)
+{
+	int last = -1, fd;
+
+	while ((fd = open_one()) >= 0)
+		last = fd;
+	close(last);
+	return count_events();
+}
+
+/* A failed open must not keep what it was charged. */
+static int fail_and_count(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = 999,
+		.exclude_kernel = 1,
+	};
+
+	for (int i = 0; i < 3 * LIMIT; i++)
+		if (door_open_event(&attr, 0, -1, -1, 0) >= 0 || errno != ENOENT)
+			return 255;
+	return count_events();
+}
+
+static int share_with_child(void)
+{
+	int number = open_all(LIMIT - 3), status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(count_events());
+	waitpid(pid, &status, 0);
+	return number == LIMIT - 3 && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static void write_or_exit(const char *path, const char *text)
+{
+	if (!file_write(path, text))
+		_exit(255);
+}
+
+static void map_ids(pid_t pid)
+{
+	char path[64], text[64];
+
+	snprintf(text, sizeof(text), "0 %d 1\n1 %d 1\n", ALICE, SUBUID);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	write_or_exit(path, text);
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
+	write_or_exit(path, text);
+}
+
+/*
+ * A user of a namespace that Alice made: another kuid, of which she can have
+ * thousands. Only root can map it; root does, from outside.
+ */
+static int in_namespace(void)
+{
+	int ready[2], mapped[2], status;
+	char byte = 0;
+	pid_t pid;
+
+	if (pipe(ready) || pipe(mapped))
+		return 255;
+	pid = fork();
+	if (!pid) {
+		become(ALICE);
+		if (open_all(LIMIT - 4) != LIMIT - 4 || unshare(CLONE_NEWUSER) ||
+		    write(ready[1], &byte, 1) != 1 || read(mapped[0], &byte, 1) != 1 ||
+		    setresgid(1, 1, 1) || setresuid(1, 1, 1))
+			_exit(255);
+		_exit(count_events());
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		return 255;
+	map_ids(pid);
+	if (write(mapped[1], &byte, 1) != 1)
+		return 255;
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static void test_users(void)
+{
+	is(in_child(ALICE, count_events), LIMIT, "a user can have max_events open: EMFILE");
+	is(in_child(ALICE, count_events), LIMIT, "and again when they are closed");
+	is(in_child(ALICE, close_and_count_again), 1, "close one, open one");
+	is(in_child(ALICE, fail_and_count), LIMIT, "opens that fail do not count");
+	is(in_child(ALICE, share_with_child), 3, "processes of one user share them");
+	is(in_namespace(), 4, "so do the users of a namespace that it has made");
+	is(in_child(0, count_events), 2 * LIMIT, "with CAP_PERFMON there is no such limit");
+	is(in_child(BOB, count_events), LIMIT, "nor does one user take from another");
+}
+
+static void test_task(void)
+{
+	struct rlimit files = { 8192, 8192 };
+	int number;
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	number = open_all(most_per_task() + 10);
+	is(errno, EMFILE, "a task can only be followed by so many events");
+	is(number, most_per_task(), "1024, and 32 for each CPU");
+}
+
+int main(void)
+{
+	long before = module_parameter("max_events");
+
+	plan(11);
+	ok(before == 65536, "max_events is 65536");
+	if (!module_set_parameter("max_events", LIMIT) || chmod("/dev/pmuring", 0666))
+		bail_out("cannot prepare");
+	test_users();
+	module_set_parameter("max_events", before);
+	chmod("/dev/pmuring", 0600);
+	test_task();
+	return done();
+}
