@@ -12,15 +12,16 @@
 #include "core/wait.h"
 
 #define COUNTERS	4
-#define EVENTS		12
+#define EVENTS		100
 #define TURN		TICK_NSEC
 
-static unsigned int used;
+static unsigned int used, asked;
 
 static bool add(struct pmr_hw *const *hws, unsigned int number)
 {
 	unsigned int i;
 
+	asked++;
 	if (used + number > COUNTERS)
 		return false;
 	used += number;
@@ -40,7 +41,12 @@ static u64 count(const struct pmr_hw *hw)
 	return 0;
 }
 
-static const struct pmr_pmu simulated = { .add = add, .del = del, .count = count };
+static const struct pmr_pmu simulated = {
+	.gp_counters = COUNTERS,
+	.add = add,
+	.del = del,
+	.count = count,
+};
 
 /**
  * struct world - a task's context and its events
@@ -67,6 +73,7 @@ static int group_init(struct kunit *test)
 	pmu_before = pmr_pmu;
 	pmr_pmu = &simulated;
 	used = 0;
+	asked = 0;
 	pmr_context_init(&world->context);
 	world->context.task = current;
 	world->now = 1000 * TURN;
@@ -79,7 +86,8 @@ static void group_exit(struct kunit *test)
 	pmr_pmu = pmu_before;
 }
 
-static struct pmr_event *attach(struct world *world, struct pmr_event *leader, int state)
+static struct pmr_event *attach_for(struct world *world, struct pmr_event *leader, int state,
+				    int cpu)
 {
 	struct pmr_event *event = &world->events[world->number++];
 
@@ -87,11 +95,33 @@ static struct pmr_event *attach(struct world *world, struct pmr_event *leader, i
 	event->top = event;
 	event->hw.pmu = &simulated;
 	event->context = &world->context;
-	event->cpu = -1;
+	event->cpu = cpu;
 	event->state = state;
 	event->since = world->context.time;
+	raw_spin_lock_irq(&world->context.lock);
 	pmr_group_attach(event, leader ?: event);
+	raw_spin_unlock_irq(&world->context.lock);
 	return event;
+}
+
+static struct pmr_event *attach(struct world *world, struct pmr_event *leader, int state)
+{
+	return attach_for(world, leader, state, -1);
+}
+
+static void attach_for_cpu(struct world *world, int cpu)
+{
+	attach_for(world, NULL, PMR_STATE_INACTIVE, cpu);
+}
+
+/* As enabling and disabling do while the context is out. */
+static void set_state(struct world *world, struct pmr_event *leader, int state)
+{
+	raw_spin_lock_irq(&world->context.lock);
+	pmr_group_update_times(leader, world->context.time);
+	leader->state = state;
+	pmr_wait_place(leader);
+	raw_spin_unlock_irq(&world->context.lock);
 }
 
 static struct pmr_event *attach_group(struct world *world, int size)
@@ -296,6 +326,74 @@ static void within_a_turn_nobody_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world->events[4].running, 0ULL);
 }
 
+static void attach_singles(struct world *world, int number)
+{
+	while (number--)
+		attach(world, NULL, PMR_STATE_INACTIVE);
+}
+
+/* However many wait, a turn costs as much as there are counters. */
+static void a_full_pmu_is_asked_no_more(struct kunit *test)
+{
+	struct world *world = test->priv;
+	int i;
+
+	attach_singles(world, EVENTS);
+	for (i = 1; i <= 10; i++) {
+		slice(world, TURN);
+		KUNIT_EXPECT_EQ(test, asked, (unsigned int)i * COUNTERS);
+	}
+}
+
+static void a_hundred_wait_in_line(struct kunit *test)
+{
+	struct world *world = test->priv;
+	int i;
+
+	attach_singles(world, EVENTS);
+	for (i = 0; i < 3 * EVENTS / COUNTERS; i++)
+		slice(world, TURN);
+	expect_consistent(test, world);
+	for (i = 0; i < EVENTS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, world->events[i].running, 3 * (u64)TURN, "event %d", i);
+}
+
+/* Enabled all the time, but for another CPU: it neither waits nor counts. */
+static void a_group_for_another_cpu_does_not_compete(struct kunit *test)
+{
+	struct world *world = test->priv;
+	struct pmr_event *event = &world->events[0];
+	int i;
+
+	attach_singles(world, COUNTERS);
+	attach_for_cpu(world, nr_cpu_ids);
+	for (i = 0; i < 10; i++)
+		slice(world, TURN);
+	expect_consistent(test, world);
+	KUNIT_EXPECT_EQ(test, world->context.waiting, 0U);
+	KUNIT_EXPECT_EQ(test, event[0].running, 10 * (u64)TURN);
+	KUNIT_EXPECT_EQ(test, event[COUNTERS].running, 0ULL);
+}
+
+/* Off for long, it comes back with no claim to what it has missed. */
+static void who_is_enabled_again_has_no_more(struct kunit *test)
+{
+	struct world *world = test->priv;
+	struct pmr_event *one, *two;
+	u64 before;
+
+	one = attach_group(world, COUNTERS);
+	two = attach_group(world, COUNTERS);
+	run_at_random(world, 100);
+	set_state(world, one, PMR_STATE_OFF);
+	run_at_random(world, 1000);
+	set_state(world, one, PMR_STATE_INACTIVE);
+	before = two->running;
+	run_at_random(world, 200);
+	KUNIT_EXPECT_GE(test, two->running - before, 90 * (u64)TURN);
+	KUNIT_EXPECT_LE(test, two->running - before, 110 * (u64)TURN);
+}
+
 static struct kunit_case group_cases[] = {
 	KUNIT_CASE(all_count_if_they_fit),
 	KUNIT_CASE(a_group_that_cannot_fit_holds_up_nobody),
@@ -307,6 +405,10 @@ static struct kunit_case group_cases[] = {
 	KUNIT_CASE(unequal_sizes),
 	KUNIT_CASE(who_comes_later_has_no_more),
 	KUNIT_CASE(within_a_turn_nobody_changes),
+	KUNIT_CASE(a_full_pmu_is_asked_no_more),
+	KUNIT_CASE(a_hundred_wait_in_line),
+	KUNIT_CASE(a_group_for_another_cpu_does_not_compete),
+	KUNIT_CASE(who_is_enabled_again_has_no_more),
 	{}
 };
 

@@ -28,6 +28,10 @@ void pmr_context_init(struct pmr_context *context)
 	INIT_LIST_HEAD(&context->pinned);
 	INIT_LIST_HEAD(&context->flexible);
 	INIT_LIST_HEAD(&context->events);
+	INIT_LIST_HEAD(&context->holders);
+	INIT_LIST_HEAD(&context->software);
+	context->queue = RB_ROOT_CACHED;
+	context->last_cpu = -1;
 	context->on_cpu = -1;
 	refcount_set(&context->ref, 1);
 }

@@ -10,6 +10,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
@@ -33,7 +34,7 @@ struct pmr_task_slot;
  *	sched_switch under the runqueue lock, so nothing may be woken under
  *	it. The NMI never takes it
  * @pinned: groups that must count or fail, by their leaders
- * @flexible: groups that take turns; who waited longest comes first
+ * @flexible: groups that take turns
  * @events: all events, siblings included
  * @number: how many
  * @pinned_waiting: a pinned group may be enabled and not counting
@@ -42,8 +43,14 @@ struct pmr_task_slot;
  * @exited: the task has ended; nothing can be added any more
  * @time: ns it has been in, up to @since
  * @since: clock when @time was last brought up to date, while in
- * @turn: number of the turn of the flexible groups
- * @turned: its time when that turn began
+ * @turned: its time when the turn of the flexible groups began
+ * @last_cpu: the CPU that it is in on, or was the last time, or -1
+ * @bound: flexible groups that are for one CPU
+ * @queue: flexible groups that wait for counters, see core/wait.c
+ * @queued: how many
+ * @queued_keys: the sum of their wait_key
+ * @holders: flexible groups that have had counters in this turn
+ * @software: flexible groups that are enabled and need none
  * @usual_wait: what flexible groups that compete here have waited for counters
  *	on average, see core/wait.c
  * @family: not 0: contexts of the same number hold copies of the same events in
@@ -70,8 +77,14 @@ struct pmr_context {
 	u64 time;
 	u64 since;
 	u64 turned;
-	u32 turn;
 	u64 usual_wait;
+	int last_cpu;
+	unsigned int bound;
+	struct rb_root_cached queue;
+	unsigned int queued;
+	u64 queued_keys;
+	struct list_head holders;
+	struct list_head software;
 
 	u64 family;
 	u64 offspring;
@@ -109,12 +122,18 @@ void pmr_event_restart(struct pmr_event *event, u64 period);
 void pmr_group_update_times(struct pmr_event *leader, u64 now);
 void pmr_event_start(struct pmr_event *event, u64 now);
 bool pmr_group_needs_counters(const struct pmr_event *leader);
+bool pmr_counters_left(void);
 
 /* core/members.c: who belongs to a group */
 void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader);
 void pmr_group_detach(struct pmr_event *event);
 int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event);
 int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event);
+
+/* core/wait.c: the flexible groups of a context, by what they wait for */
+void pmr_wait_add(struct pmr_event *leader);
+void pmr_wait_remove(struct pmr_event *leader);
+void pmr_wait_place(struct pmr_event *leader);
 
 /* core/schedule.c: which groups count on this CPU */
 void pmr_schedule_in(struct pmr_context *context);

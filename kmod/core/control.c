@@ -46,6 +46,7 @@ void pmr_event_disable_locked(struct pmr_event *event)
 	else
 		pmr_event_stop(event, now);
 	event->state = PMR_STATE_OFF;
+	pmr_wait_place(event->leader);
 	pmr_event_update_user_page(event);
 }
 

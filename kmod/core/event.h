@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
+#include <linux/rbtree.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
 #include <linux/wait.h>
@@ -67,6 +68,20 @@ struct pmr_plan {
 	u64 (*clock)(void);
 };
 
+/**
+ * enum pmr_place - where a flexible group is among those of its context
+ * @PMR_PLACE_NONE: off, or for another CPU
+ * @PMR_PLACE_SOFTWARE: enabled, and needs no counters
+ * @PMR_PLACE_HOLDERS: has had counters in this turn
+ * @PMR_PLACE_QUEUE: waits for counters
+ */
+enum pmr_place {
+	PMR_PLACE_NONE,
+	PMR_PLACE_SOFTWARE,
+	PMR_PLACE_HOLDERS,
+	PMR_PLACE_QUEUE,
+};
+
 /* What an event's irq_work has to do, out of NMI context: pmr_event.pending */
 #define PMR_PENDING_WAKE	0	/* wake the readers of its ring, send SIGIO */
 #define PMR_PENDING_DISABLE	1	/* the last overflow that REFRESH granted */
@@ -105,9 +120,12 @@ struct pmr_plan {
  * @nr_siblings: leader: how many
  * @generation: leader: grows when the group changes; a copy has its
  *	original's of the moment of fork
- * @turn: leader: the turn in which it last began to count
- * @wait_offset: leader: makes @enabled - @running its wait for counters, see
- *	core/wait.c
+ * @wait_offset: flexible leader: makes @enabled - @running its wait for counters,
+ *	see core/wait.c
+ * @wait_key: its wait in the context's queue, as of time 0
+ * @wait_node: its place in that queue
+ * @place: which of the context's containers it is in
+ * @placed: its place in the context's holders or software
  * @entry: leader: in one of the context's lists of groups
  * @all: in the context's list of all events
  * @since: the context's time when @enabled and @running were last brought
@@ -167,8 +185,11 @@ struct pmr_event {
 	struct list_head siblings;
 	u32 nr_siblings;
 	u32 generation;
-	u32 turn;
 	u64 wait_offset;
+	u64 wait_key;
+	struct rb_node wait_node;
+	enum pmr_place place;
+	struct list_head placed;
 	struct list_head entry;
 	struct list_head all;
 	u64 since;

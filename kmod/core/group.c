@@ -7,6 +7,7 @@
  * contexts (schedule.c), and from the tick: on the CPU that the context is in
  * on (or on any, while it is out), interrupts off, the context's lock held.
  */
+#include <linux/bitops.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 
@@ -197,6 +198,21 @@ bool pmr_group_needs_counters(const struct pmr_event *leader)
 	return false;
 }
 
+/**
+ * pmr_counters_left() - could another group that needs counters start here?
+ *
+ * Return: false if surely not.
+ */
+bool pmr_counters_left(void)
+{
+	const struct counting *here = this_cpu_ptr(&counting);
+
+	if (!pmr_pmu)
+		return true;
+	return !here->exclusive &&
+	       here->hardware < pmr_pmu->gp_counters + hweight64(pmr_pmu->fixed_mask);
+}
+
 /* An exclusive group shares the PMU with nobody. */
 static bool may_share(const struct pmr_event *leader)
 {
@@ -232,7 +248,8 @@ bool pmr_group_start(struct pmr_event *leader, u64 now)
 		return false;
 	if (!(leader->nr_siblings ? start_many(leader, now) : start_one(leader, now)))
 		return false;
-	leader->turn = leader->context->turn;
+	if (unlikely(leader->place == PMR_PLACE_QUEUE))
+		pmr_wait_place(leader);
 	now_counts(leader);
 	return true;
 }
@@ -264,6 +281,7 @@ void pmr_event_start(struct pmr_event *event, u64 now)
 {
 	bool started = false;
 
+	pmr_wait_place(event->leader);
 	if (event->context->on_cpu >= 0)
 		started = pmr_event_is_leader(event) ? pmr_group_start(event, now) :
 						       join(event, now);

@@ -11,15 +11,6 @@
 
 #include "core/context.h"
 
-/* Who is new has waited as long as is usual. */
-static void add_flexible(struct pmr_event *leader)
-{
-	struct pmr_context *context = leader->context;
-
-	leader->wait_offset = context->usual_wait - (leader->enabled - leader->running);
-	list_add_tail(&leader->entry, &context->flexible);
-}
-
 /**
  * pmr_group_attach() - put an event into its context, as a leader or a sibling
  * @event: event in no context list
@@ -37,12 +28,13 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 		if (event->attr.pinned)
 			list_add_tail(&event->entry, &context->pinned);
 		else
-			add_flexible(event);
+			pmr_wait_add(event);
 		return;
 	}
 	list_add_tail(&event->siblings, &leader->siblings);
 	leader->nr_siblings++;
 	leader->generation++;
+	pmr_wait_place(leader);
 }
 
 static void become_leader(struct pmr_event *event)
@@ -54,7 +46,7 @@ static void become_leader(struct pmr_event *event)
 	list_del_init(&event->siblings);
 	barrier();	/* in this order; the NMI is on this CPU, or the event is out */
 	event->leader = event;
-	add_flexible(event);
+	pmr_wait_add(event);
 	if (event->state == PMR_STATE_INACTIVE) {
 		event->context->waiting++;
 		__this_cpu_write(pmr_schedule_due, true);
@@ -79,9 +71,13 @@ void pmr_group_detach(struct pmr_event *event)
 		event->leader = event;
 		leader->nr_siblings--;
 		leader->generation++;
+		pmr_wait_place(leader);
 		return;
 	}
-	list_del_init(&event->entry);
+	if (event->attr.pinned)
+		list_del_init(&event->entry);
+	else
+		pmr_wait_remove(event);
 	list_for_each_entry_safe(sibling, next, &event->siblings, siblings)
 		become_leader(sibling);
 	event->nr_siblings = 0;

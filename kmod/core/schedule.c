@@ -88,30 +88,6 @@ static bool start_pinned(struct pmr_context *context, u64 now)
 	return all;
 }
 
-static void start_flexible(struct pmr_context *context, u64 now)
-{
-	struct pmr_event *leader;
-
-	context->waiting = 0;
-	list_for_each_entry(leader, &context->flexible, entry)
-		if (!pmr_group_start(leader, now))
-			context->waiting++;
-	if (unlikely(context->waiting))
-		arm_timer();
-}
-
-static void stop_flexible(struct pmr_context *context, u64 now)
-{
-	struct pmr_event *leader;
-
-	list_for_each_entry(leader, &context->flexible, entry) {
-		if (leader->state != PMR_STATE_ACTIVE || !pmr_group_needs_counters(leader))
-			continue;
-		pmr_group_stop(leader, now);
-		context->waiting++;
-	}
-}
-
 static void stop_pinned(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *leader;
@@ -153,18 +129,22 @@ void pmr_schedule_in(struct pmr_context *context)
 
 	if (unlikely(cpu_context->waiting))
 		pmr_wait_update(NULL);
+	if (unlikely(context->last_cpu != smp_processor_id()))
+		pmr_wait_move(context, smp_processor_id());
 	context->on_cpu = smp_processor_id();
 	context->since = pmr_clock();
 	if (unlikely(context->waiting && now - context->turned >= TURN_NS)) {
 		pmr_wait_update(context->task ? context : NULL);
-		pmr_wait_sort(context, now);
+		pmr_wait_turn(context, now);
 	}
 	if (unlikely(!list_empty(&context->pinned)) && !start_pinned(context, now))
 		context->waiting = 1;	/* the pinned ones come first */
 	else if (unlikely(context != cpu_context && cpu_context->waiting))
 		context->waiting = 1;	/* the CPU's may have waited longer */
 	else
-		start_flexible(context, now);
+		pmr_wait_start_all(context, now);
+	if (unlikely(context->waiting))
+		arm_timer();
 	/* Who waits here has been tried; only the CPU's could make room. */
 	__this_cpu_write(pmr_schedule_due, context->pinned_waiting || cpu_context->waiting ||
 			 (context->waiting && !list_empty(&cpu_context->flexible)));
@@ -183,9 +163,7 @@ void pmr_schedule_out(struct pmr_context *context)
 	if (unlikely((context->waiting || cpu_context->waiting) && context != cpu_context &&
 		     !list_empty(&cpu_context->flexible)))
 		pmr_wait_update(context);
-	list_for_each_entry(leader, &context->flexible, entry)
-		if (leader->state == PMR_STATE_ACTIVE)
-			pmr_group_stop(leader, now);
+	pmr_wait_stop_all(context, now);
 	list_for_each_entry(leader, &context->pinned, entry)
 		if (leader->state == PMR_STATE_ACTIVE)
 			pmr_group_stop(leader, now);
@@ -219,8 +197,8 @@ static void make_room_for(struct pmr_context *pinned, struct pmr_context *cpu_co
 	step(pinned, retry_pinned);
 	if (!pinned->pinned_waiting)
 		return;
-	step(task_context, stop_flexible);
-	step(cpu_context, stop_flexible);
+	step(task_context, pmr_wait_stop);
+	step(cpu_context, pmr_wait_stop);
 	step(pinned, retry_pinned);
 	if (pinned->pinned_waiting && pinned == cpu_context) {
 		step(task_context, stop_pinned);
@@ -244,11 +222,11 @@ static void start_waiting(struct pmr_context *cpu_context, struct pmr_context *t
 		arm_timer();
 }
 
-static void sort_queues(struct pmr_context *cpu_context, struct pmr_context *task_context)
+static void begin_turn(struct pmr_context *cpu_context, struct pmr_context *task_context)
 {
 	pmr_wait_update(task_context);
-	step(cpu_context, pmr_wait_sort);
-	step(task_context, pmr_wait_sort);
+	step(cpu_context, pmr_wait_turn);
+	step(task_context, pmr_wait_turn);
 }
 
 /**
@@ -268,8 +246,8 @@ void pmr_schedule_fill(void)
 		make_room_for(task_context, cpu_context, task_context);
 	/* The CPU's count on while tasks change, but share with one that waits. */
 	if (waits_here(task_context) && !list_empty(&cpu_context->flexible)) {
-		sort_queues(cpu_context, task_context);
-		step(cpu_context, stop_flexible);
+		step(cpu_context, pmr_wait_stop);
+		begin_turn(cpu_context, task_context);
 	}
 	start_waiting(cpu_context, task_context);
 	__this_cpu_write(pmr_schedule_due, false);
@@ -278,9 +256,9 @@ void pmr_schedule_fill(void)
 static void take_turns(struct pmr_context *cpu_context, struct pmr_context *task_context)
 {
 	pmr_clock_hold();
-	step(task_context, stop_flexible);
-	step(cpu_context, stop_flexible);
-	sort_queues(cpu_context, task_context);
+	step(task_context, pmr_wait_stop);
+	step(cpu_context, pmr_wait_stop);
+	begin_turn(cpu_context, task_context);
 	start_waiting(cpu_context, task_context);
 	pmr_clock_release();
 }

@@ -9,14 +9,20 @@
  * holds for groups of the CPU and of the task together: each context knows what is
  * usual, in its own time, and what a group has waited more than that can be compared.
  *
- * On the CPU that the contexts are in on, interrupts off. pmr_wait_sort(): the
- * context locked. pmr_wait_start() locks one at a time. pmr_wait_update() needs no
- * lock: no other CPU changes a context that is in here.
+ * Groups that wait keep their order among each other, since all wait on: they are in a
+ * tree, by what their waits would have been at time 0 of the context. Groups that have
+ * counters are holders until their turn ends; only these have to be put back then. So a
+ * turn costs as much as there are counters, however many groups wait. Groups that need no
+ * counters are in a list of their own, those that are off or for another CPU in none.
+ *
+ * On the CPU that the contexts are in on (or on any, for one that is out), interrupts off.
+ * The context is locked, but for pmr_wait_start(), which locks one at a time, and
+ * pmr_wait_update(): no other CPU changes a context that is in here.
  */
 #include <linux/jiffies.h>
-#include <linux/list_sort.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/rbtree.h>
 
 #include "core/context.h"
 #include "core/wait.h"
@@ -27,30 +33,199 @@
  */
 #define WAIT_BOUND	(8 * (s64)TICK_NSEC)
 
-static bool competes(const struct pmr_event *leader)
+static struct pmr_event *event_of(struct rb_node *node)
 {
-	return pmr_event_counts_here(leader) && pmr_group_needs_counters(leader);
+	return node ? rb_entry(node, struct pmr_event, wait_node) : NULL;
+}
+
+/* How much longer than usual a group has waited; it may wait still. */
+static s64 wait_of(const struct pmr_event *leader, u64 now)
+{
+	s64 wait = leader->enabled - leader->running + leader->wait_offset -
+		   leader->context->usual_wait;
+
+	return leader->state == PMR_STATE_INACTIVE ? wait + (now - leader->since) : wait;
+}
+
+/* The longest wait of those that compete, or S64_MIN if none does. */
+static s64 longest_wait(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader = event_of(rb_first_cached(&context->queue));
+	s64 longest = leader ? wait_of(leader, now) : S64_MIN;
+
+	list_for_each_entry(leader, &context->holders, placed)
+		longest = max(longest, wait_of(leader, now));
+	return min(longest, WAIT_BOUND);
+}
+
+/* The longest wait comes first; of equal ones, the one that came first. */
+static bool waits_longer(struct rb_node *a, const struct rb_node *b)
+{
+	return (s64)(rb_entry(a, struct pmr_event, wait_node)->wait_key -
+		     rb_entry(b, struct pmr_event, wait_node)->wait_key) > 0;
+}
+
+/* @longest: of all that compete, or S64_MIN. */
+static void enqueue(struct pmr_event *leader, u64 now, s64 longest)
+{
+	struct pmr_context *context = leader->context;
+	s64 wait = wait_of(leader, now);
+
+	if (longest != S64_MIN)
+		leader->wait_offset += clamp(wait, longest - WAIT_BOUND, longest) - wait;
+	leader->wait_key = leader->enabled - leader->running + leader->wait_offset -
+			   leader->since;
+	leader->place = PMR_PLACE_QUEUE;
+	rb_add_cached(&leader->wait_node, &context->queue, waits_longer);
+	context->queued++;
+	context->queued_keys += leader->wait_key;
+}
+
+static void leave(struct pmr_event *leader)
+{
+	struct pmr_context *context = leader->context;
+
+	if (leader->place == PMR_PLACE_QUEUE) {
+		rb_erase_cached(&leader->wait_node, &context->queue);
+		context->queued--;
+		context->queued_keys -= leader->wait_key;
+	} else if (leader->place != PMR_PLACE_NONE) {
+		list_del_init(&leader->placed);
+	}
+	leader->place = PMR_PLACE_NONE;
+}
+
+static bool competes_here(const struct pmr_event *leader)
+{
+	const struct pmr_context *context = leader->context;
+
+	return leader->state >= PMR_STATE_INACTIVE &&
+	       (leader->cpu < 0 || !context->task || leader->cpu == context->last_cpu);
+}
+
+static enum pmr_place place_of(const struct pmr_event *leader)
+{
+	if (!competes_here(leader))
+		return PMR_PLACE_NONE;
+	if (!pmr_group_needs_counters(leader))
+		return PMR_PLACE_SOFTWARE;
+	if (leader->state == PMR_STATE_ACTIVE || leader->place == PMR_PLACE_HOLDERS)
+		return PMR_PLACE_HOLDERS;
+	return PMR_PLACE_QUEUE;
+}
+
+/* It needs no counters any more, and may have waited for some. */
+static void place_software(struct pmr_event *leader)
+{
+	struct pmr_context *context = leader->context;
+
+	list_add_tail(&leader->placed, &context->software);
+	if (leader->state == PMR_STATE_ACTIVE || !pmr_context_is_here(context))
+		return;
+	context->waiting++;
+	__this_cpu_write(pmr_schedule_due, true);
+}
+
+/**
+ * pmr_wait_place() - put a group where its state belongs
+ * @leader: its leader, which is attached to its context
+ *
+ * Whenever it, or what it needs, has changed.
+ */
+void pmr_wait_place(struct pmr_event *leader)
+{
+	struct pmr_context *context = leader->context;
+	enum pmr_place place;
+	u64 now;
+
+	lockdep_assert_held(&context->lock);
+	if (leader->attr.pinned)
+		return;
+	place = place_of(leader);
+	if (place == leader->place)
+		return;
+	leave(leader);
+	leader->place = place;
+	switch (place) {
+	case PMR_PLACE_NONE:
+		break;
+	case PMR_PLACE_SOFTWARE:
+		place_software(leader);
+		break;
+	case PMR_PLACE_HOLDERS:
+		list_add_tail(&leader->placed, &context->holders);
+		break;
+	case PMR_PLACE_QUEUE:
+		now = pmr_context_time(context);
+		enqueue(leader, now, max_t(s64, longest_wait(context, now), 0));
+		break;
+	}
+}
+
+/**
+ * pmr_wait_add() - a group is new in its context
+ * @leader: its leader
+ *
+ * It has waited as long as is usual.
+ */
+void pmr_wait_add(struct pmr_event *leader)
+{
+	struct pmr_context *context = leader->context;
+
+	leader->wait_offset = context->usual_wait - (leader->enabled - leader->running);
+	INIT_LIST_HEAD(&leader->placed);
+	list_add_tail(&leader->entry, &context->flexible);
+	context->bound += leader->cpu >= 0;
+	pmr_wait_place(leader);
+}
+
+/**
+ * pmr_wait_remove() - a flexible group leaves its context
+ * @leader: its leader
+ */
+void pmr_wait_remove(struct pmr_event *leader)
+{
+	leave(leader);
+	list_del_init(&leader->entry);
+	leader->context->bound -= leader->cpu >= 0;
+}
+
+/**
+ * pmr_wait_move() - a context comes in on another CPU than the last time
+ * @context: context that is out, locked
+ * @cpu: the CPU
+ *
+ * Groups that are for one of the two CPUs begin to compete, or cease to.
+ */
+void pmr_wait_move(struct pmr_context *context, int cpu)
+{
+	struct pmr_event *leader;
+
+	lockdep_assert_held(&context->lock);
+	context->last_cpu = cpu;
+	if (!context->bound || !context->task)
+		return;
+	list_for_each_entry(leader, &context->flexible, entry)
+		if (leader->cpu >= 0)
+			pmr_wait_place(leader);
 }
 
 /* Return: how many compete; their waits, until now, are added to @sum. */
 static unsigned int add_waits(const struct pmr_context *context, s64 *sum)
 {
-	const struct pmr_event *leader;
 	unsigned int number = 0;
+	struct pmr_event *leader;
 	u64 now;
 
 	if (!pmr_context_is_here(context))
 		return 0;
 	now = pmr_context_time(context);
-	list_for_each_entry(leader, &context->flexible, entry) {
-		if (!competes(leader))
-			continue;
-		*sum += pmr_wait_of(leader);
-		if (leader->state == PMR_STATE_INACTIVE)
-			*sum += now - leader->since;
+	*sum += context->queued_keys + context->queued * (now - context->usual_wait);
+	list_for_each_entry(leader, &context->holders, placed) {
+		*sum += wait_of(leader, now);
 		number++;
 	}
-	return number;
+	return context->queued + number;
 }
 
 /**
@@ -67,6 +242,7 @@ void pmr_wait_update(struct pmr_context *task_context)
 	unsigned int number;
 	s64 sum = 0;
 
+	lockdep_assert_irqs_disabled();
 	number = add_waits(cpu_context, &sum) + add_waits(task_context, &sum);
 	if (!number)
 		return;
@@ -77,75 +253,120 @@ void pmr_wait_update(struct pmr_context *task_context)
 		task_context->usual_wait += sum;
 }
 
-static void bound_waits(struct pmr_context *context, u64 now)
-{
-	struct pmr_event *leader;
-	s64 longest = S64_MIN, wait;
-
-	list_for_each_entry(leader, &context->flexible, entry) {
-		pmr_event_update_times(leader, now);
-		if (competes(leader))
-			longest = max(longest, pmr_wait_of(leader));
-	}
-	if (longest == S64_MIN)
-		return;
-	longest = min(longest, WAIT_BOUND);
-	list_for_each_entry(leader, &context->flexible, entry) {
-		wait = pmr_wait_of(leader);
-		leader->wait_offset += clamp(wait, longest - WAIT_BOUND, longest) - wait;
-	}
-}
-
-static int compare_waits(void *unused, const struct list_head *a, const struct list_head *b)
-{
-	return pmr_wait_of(list_entry(a, struct pmr_event, entry)) <
-	       pmr_wait_of(list_entry(b, struct pmr_event, entry));
-}
-
 /**
- * pmr_wait_sort() - begin a turn: who has waited longest becomes the first
+ * pmr_wait_turn() - begin a turn: the group that has waited longest becomes the first
  * @context: context that is in here, locked
  * @now: its time
  *
- * Of those that have waited equally long, who has counted in the last turn comes
- * last.
+ * Of those that have waited equally long, those that have counted in the last turn
+ * come last. Groups that count still keep their counters.
  */
-void pmr_wait_sort(struct pmr_context *context, u64 now)
+void pmr_wait_turn(struct pmr_context *context, u64 now)
 {
+	s64 longest = longest_wait(context, now);
 	struct pmr_event *leader, *next;
-	LIST_HEAD(had);
 
-	list_for_each_entry_safe(leader, next, &context->flexible, entry)
-		if (leader->turn == context->turn)
-			list_move_tail(&leader->entry, &had);
-	list_splice_tail(&had, &context->flexible);
-	bound_waits(context, now);
-	list_sort(NULL, &context->flexible, compare_waits);
-	context->turn++;
+	lockdep_assert_held(&context->lock);
+	list_for_each_entry_safe(leader, next, &context->holders, placed) {
+		if (leader->state == PMR_STATE_ACTIVE)
+			continue;
+		leave(leader);
+		enqueue(leader, now, longest);
+	}
 	context->turned = now;
 }
 
+/* Holders that have lost their counters in mid-turn come before all others. */
+static struct pmr_event *next_holder(struct pmr_context *context, struct list_head *entry)
+{
+	struct pmr_event *leader;
+
+	for (entry = entry->next; entry != &context->holders; entry = entry->next) {
+		leader = list_entry(entry, struct pmr_event, placed);
+		if (leader->state == PMR_STATE_INACTIVE)
+			return leader;
+	}
+	return event_of(rb_first_cached(&context->queue));
+}
+
+static struct pmr_event *next_waiting(struct pmr_context *context, struct pmr_event *leader)
+{
+	if (leader->place == PMR_PLACE_HOLDERS)
+		return next_holder(context, &leader->placed);
+	return event_of(rb_next(&leader->wait_node));
+}
+
+static void count_waiting(struct pmr_context *context)
+{
+	struct pmr_event *leader;
+
+	context->waiting = context->queued;
+	list_for_each_entry(leader, &context->holders, placed)
+		context->waiting += leader->state == PMR_STATE_INACTIVE;
+}
+
+static void start_software(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader, *next;
+
+	list_for_each_entry_safe(leader, next, &context->software, placed)
+		pmr_group_start(leader, now);
+}
+
+/* It may not want to count any more. */
+static void try_start(struct pmr_event *leader, u64 now)
+{
+	if (leader->state == PMR_STATE_INACTIVE)
+		pmr_group_start(leader, now);
+	else
+		pmr_wait_place(leader);
+}
+
+/* While there are counters, in the order of their waits. */
+static void start_queued(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader = event_of(rb_first_cached(&context->queue)), *next;
+
+	for (; leader && pmr_counters_left(); leader = next) {
+		next = event_of(rb_next(&leader->wait_node));
+		try_start(leader, now);
+	}
+}
+
 /**
- * struct queue - the flexible groups of a context, one after the other
+ * pmr_wait_start_all() - let the flexible groups of one context count
+ * @context: context that is in here, locked
+ * @now: its time
+ *
+ * Those that have had counters in this turn come first. How many find no room is in
+ * the context's waiting.
+ */
+void pmr_wait_start_all(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader, *next;
+	unsigned int waiting = 0;
+
+	if (!list_empty(&context->software))
+		start_software(context, now);
+	list_for_each_entry_safe(leader, next, &context->holders, placed)
+		if (!pmr_group_start(leader, now))
+			waiting++;
+	if (unlikely(context->queued))
+		start_queued(context, now);
+	context->waiting = waiting + context->queued;
+}
+
+/**
+ * struct queue - the flexible groups of a context that wait, one after the other
  * @context: context
  * @now: its time
- * @first: leader of the next one, its times up to date, or NULL
+ * @first: leader of the next one, or NULL
  */
 struct queue {
 	struct pmr_context *context;
 	u64 now;
 	struct pmr_event *first;
 };
-
-static void set_first(struct queue *queue, struct list_head *entry)
-{
-	if (entry == &queue->context->flexible) {
-		queue->first = NULL;
-		return;
-	}
-	queue->first = list_entry(entry, struct pmr_event, entry);
-	pmr_event_update_times(queue->first, queue->now);
-}
 
 static void begin_queue(struct queue *queue, struct pmr_context *context)
 {
@@ -155,17 +376,27 @@ static void begin_queue(struct queue *queue, struct pmr_context *context)
 		return;
 	raw_spin_lock(&context->lock);
 	queue->now = pmr_context_time(context);
-	context->waiting = 0;
-	set_first(queue, context->flexible.next);
+	start_software(context, queue->now);
+	queue->first = next_holder(context, &context->holders);
 	raw_spin_unlock(&context->lock);
 }
 
 static void start_first(struct queue *queue)
 {
+	struct pmr_event *leader = queue->first;
+
 	raw_spin_lock(&queue->context->lock);
-	if (!pmr_group_start(queue->first, queue->now))
-		queue->context->waiting++;
-	set_first(queue, queue->first->entry.next);
+	queue->first = next_waiting(queue->context, leader);
+	try_start(leader, queue->now);
+	raw_spin_unlock(&queue->context->lock);
+}
+
+static void end_queue(struct queue *queue)
+{
+	if (!pmr_context_is_here(queue->context))
+		return;
+	raw_spin_lock(&queue->context->lock);
+	count_waiting(queue->context);
 	raw_spin_unlock(&queue->context->lock);
 }
 
@@ -173,7 +404,8 @@ static bool comes_before(const struct queue *queue, const struct queue *other)
 {
 	if (!queue->first || !other->first)
 		return queue->first;
-	return pmr_wait_of(queue->first) >= pmr_wait_of(other->first);
+	return min(wait_of(queue->first, queue->now), WAIT_BOUND) >=
+	       min(wait_of(other->first, other->now), WAIT_BOUND);
 }
 
 /**
@@ -181,15 +413,52 @@ static bool comes_before(const struct queue *queue, const struct queue *other)
  * @cpu_context: the CPU's context
  * @task_context: the task's, or NULL
  *
- * Who has waited longest comes first. How many find no room is in the contexts'
+ * The one that has waited longest comes first. How many find no room is in the contexts'
  * waiting.
  */
 void pmr_wait_start(struct pmr_context *cpu_context, struct pmr_context *task_context)
 {
 	struct queue of_cpu, of_task;
 
+	lockdep_assert_irqs_disabled();
 	begin_queue(&of_cpu, cpu_context);
 	begin_queue(&of_task, task_context);
-	while (of_cpu.first || of_task.first)
+	while ((of_cpu.first || of_task.first) && pmr_counters_left())
 		start_first(comes_before(&of_cpu, &of_task) ? &of_cpu : &of_task);
+	end_queue(&of_cpu);
+	end_queue(&of_task);
+}
+
+/**
+ * pmr_wait_stop() - flexible groups make room
+ * @context: context that is in here, locked
+ * @now: its time
+ */
+void pmr_wait_stop(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &context->holders, placed) {
+		if (leader->state != PMR_STATE_ACTIVE)
+			continue;
+		pmr_group_stop(leader, now);
+		context->waiting++;
+	}
+}
+
+/**
+ * pmr_wait_stop_all() - the context goes out
+ * @context: context that is in here, locked
+ * @now: its time
+ */
+void pmr_wait_stop_all(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &context->holders, placed)
+		if (leader->state == PMR_STATE_ACTIVE)
+			pmr_group_stop(leader, now);
+	list_for_each_entry(leader, &context->software, placed)
+		if (leader->state == PMR_STATE_ACTIVE)
+			pmr_group_stop(leader, now);
 }

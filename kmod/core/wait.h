@@ -8,17 +8,11 @@
 #include "core/context.h"
 
 void pmr_wait_update(struct pmr_context *task_context);
-void pmr_wait_sort(struct pmr_context *context, u64 now);
+void pmr_wait_turn(struct pmr_context *context, u64 now);
+void pmr_wait_move(struct pmr_context *context, int cpu);
 void pmr_wait_start(struct pmr_context *cpu_context, struct pmr_context *task_context);
-
-/**
- * pmr_wait_of() - ns that a flexible group has waited more than is usual
- * @leader: its leader, the times up to date
- */
-static inline s64 pmr_wait_of(const struct pmr_event *leader)
-{
-	return leader->enabled - leader->running + leader->wait_offset -
-	       leader->context->usual_wait;
-}
+void pmr_wait_start_all(struct pmr_context *context, u64 now);
+void pmr_wait_stop(struct pmr_context *context, u64 now);
+void pmr_wait_stop_all(struct pmr_context *context, u64 now);
 
 #endif /* PMR_WAIT_H */
