@@ -29,6 +29,7 @@ static __poll_t event_poll(struct file *file, poll_table *wait)
 	__poll_t events = EPOLLHUP;
 	struct pmr_ring *ring;
 
+	pmr_output_poll(event);		/* before the wait: its wake-ups come here */
 	poll_wait(file, &event->waitq, wait);
 	if (has_hung_up(event))
 		return events;

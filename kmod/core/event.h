@@ -149,7 +149,9 @@ enum pmr_place {
  * @pid_ns: namespace of the opener; holds a reference
  * @waitq: readers in poll()
  * @fasync: who gets SIGIO
- * @mmap_mutex: protects @ring, @mappings and @charge
+ * @mmap_mutex: protects @mappings and @charge; held to set @ring, which the lock of
+ *	the ring protects
+ * @polled: poll() has been called for it; under @mmap_mutex
  * @mappings: VMAs of the ring
  * @rdpmc_mm: the process that may read its counter, for comparison only
  * @charge: what the ring's memory was charged to
@@ -212,7 +214,8 @@ struct pmr_event {
 	struct pid_namespace *pid_ns;
 	wait_queue_head_t waitq;
 	struct fasync_struct *fasync;
-	struct mutex mmap_mutex;	/* protects ring, mappings and charge */
+	struct mutex mmap_mutex;	/* protects mappings and charge */
+	bool polled;
 	unsigned int mappings;
 	struct mm_struct *rdpmc_mm;
 	struct pmr_mlock *charge;

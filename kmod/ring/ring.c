@@ -94,7 +94,9 @@ struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool ove
 	if (!ring)
 		return NULL;
 	INIT_LIST_HEAD(&ring->pages);
+	spin_lock_init(&ring->lock);
 	INIT_LIST_HEAD(&ring->writers);
+	INIT_LIST_HEAD(&ring->polled);
 	kref_init(&ring->ref);
 	ring->user_page = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	if (!ring->user_page || alloc_data(ring, data_pages)) {

@@ -27,6 +27,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <asm/local.h>
@@ -50,7 +51,10 @@
  * @poll: EPOLLIN is due to the next poll()
  * @backward: records are written downward from 0, so that the newest one
  *	begins at the head (attr.write_backward)
- * @writers: whoever writes into it; the core's, which also protects it
+ * @lock: protects @writers, @polled and @unmapped; the core's, as these are
+ * @writers: events that write into it and were never polled
+ * @polled: events that write into it and have been polled
+ * @unmapped: the last mapping is gone, no event may be added
  * @pages: the data pages, linked by their lru field
  * @ref: held by each event that writes into it
  * @free_work: frees the memory after a grace period, in task context
@@ -69,7 +73,10 @@ struct pmr_ring {
 	local_t events;
 	local_t lost;
 	atomic_t poll;
+	spinlock_t lock;	/* protects writers, polled and unmapped */
 	struct list_head writers;
+	struct list_head polled;
+	bool unmapped;
 	struct list_head pages;
 	struct kref ref;
 	struct rcu_work free_work;
