@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "core/context.h"
 #include "core/inherit.h"
+#include "core/owner.h"
 #include "core/task_table.h"
 #include "core/tick.h"
 #include "hooks/hooks.h"
@@ -22,9 +23,12 @@ static int __init pmuring_init(void)
 	err = pmr_ring_init();
 	if (err)
 		return err;
-	err = pmr_task_table_init();
+	err = pmr_owner_init();
 	if (err)
 		goto exit_ring;
+	err = pmr_task_table_init();
+	if (err)
+		goto exit_owner;
 	pmr_tick_init();
 	pmr_schedule_init();
 	pmr_user_page_init();
@@ -49,6 +53,8 @@ exit_pmu:
 	pmr_pmu_exit();
 exit_table:
 	pmr_task_table_exit();
+exit_owner:
+	pmr_owner_exit();
 exit_ring:
 	pmr_ring_exit();
 	return err;
@@ -65,6 +71,7 @@ static void __exit pmuring_exit(void)
 	pmr_schedule_exit();
 	pmr_tick_exit();
 	pmr_task_table_exit();
+	pmr_owner_exit();
 	pmr_ring_exit();
 	pmr_callchain_exit();
 }

@@ -3,8 +3,8 @@
  * Owns the mapping of a ring into user space, and which rings may be shared.
  *
  * mmap and the VMA operations: task context under mmap_lock; they take the
- * event's mmap_mutex inside it, which protects the event's ring, the number of
- * its mappings, and what it was charged to.
+ * event's mmap_mutex inside it, which protects the number of the event's mappings, and
+ * what it was charged to. While there is a mapping the event's ring stays.
  *
  * All pages are inserted when the mapping is made, because a lazily faulted
  * user page would make the first reads slow. Only the user page is inserted

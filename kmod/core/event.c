@@ -233,8 +233,12 @@ int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
 		      struct pmr_context *context)
 {
 	struct install arg = { .event = event, .leader = leader ?: event };
-	int err;
+	int err = pmr_owner_set(event);
 
+	if (err) {
+		pmr_context_put(context);
+		return err;
+	}
 	event->context = context;
 	mutex_lock(&context->mutex);
 	err = pmr_group_fits(arg.leader, event);
@@ -249,6 +253,7 @@ int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
 		pmr_owner_add(event);
 		return 0;
 	}
+	pmr_owner_clear(event);
 	event->context = NULL;
 	pmr_context_put(context);
 	return err;

@@ -24,6 +24,7 @@ struct fasync_struct;
 struct pmr_context;
 struct pmr_account;
 struct pmr_mlock;
+struct pmr_owner;
 
 /**
  * enum pmr_state - state of an event; the order carries meaning
@@ -95,8 +96,8 @@ enum pmr_place {
  * @plan: see struct pmr_plan
  * @top: the event that user space opened: itself, or what it is an inherited
  *	copy of. Records carry its id and go into its ring
- * @ring: where its samples go, or NULL; changed under @mmap_mutex; a copy has
- *	none
+ * @ring: where its samples go, or NULL; changed under the lock of the ring that it
+ *	leads to; a copy has none
  * @user_page: where its count and times are published, or NULL; under the
  *	context's lock
  * @id: unique since load, never 0; STREAM_ID of records
@@ -144,8 +145,8 @@ enum pmr_place {
  * @child_enabled: top: and their times
  * @child_running: top: and their times
  * @attr: as given at open
- * @owner: who opened it, for prctl(PR_TASK_PERF_EVENTS_ENABLE); a reference
- * @owned: in the list of all open events
+ * @owner: the task that opened it, for prctl(PR_TASK_PERF_EVENTS_ENABLE)
+ * @owned: in the owner's list
  * @pid_ns: namespace of the opener; holds a reference
  * @waitq: readers in poll()
  * @fasync: who gets SIGIO
@@ -209,7 +210,7 @@ struct pmr_event {
 	u64 child_running;
 
 	struct perf_event_attr attr;
-	struct task_struct *owner;
+	struct pmr_owner *owner;
 	struct list_head owned;
 	struct pid_namespace *pid_ns;
 	wait_queue_head_t waitq;

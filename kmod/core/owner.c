@@ -1,33 +1,147 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the list of open events and who opened each, for the two requests that
- * stand for prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE: they act on all
- * events that the calling thread has opened, whatever these measure. The task
- * tells who it is, not the pid: an exec may change that of a thread.
+ * Owns who opened which event, for the two requests that stand for
+ * prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE: they act on all events that the
+ * calling thread has opened, whatever these measure. The task tells who it is, not the
+ * pid: an exec may change that of a thread.
  *
- * Task context, may sleep; takes owners_mutex, outside of a context's mutex.
+ * Each task that has opened events has a list and a mutex of its own, so that none waits
+ * for another's events.
+ *
+ * Task context, may sleep. An owner's mutex is outside of a context's mutex. owners_lock is
+ * a leaf.
  */
 #include <linux/mutex.h>
+#include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "core/event.h"
 #include "core/owner.h"
 
-static LIST_HEAD(events);
-/* Protects events. */
-static DEFINE_MUTEX(owners_mutex);
+/**
+ * struct pmr_owner - a task that has opened events
+ * @node: in @owners
+ * @task: the task; holds a reference
+ * @users: events that name it, and calls in progress; under owners_lock
+ * @mutex: protects @events
+ * @events: events that it has opened, by their owned field
+ * @rcu: lookups in the table run under RCU
+ */
+struct pmr_owner {
+	struct rhash_head node;
+	struct task_struct *task;
+	unsigned long users;
+	struct mutex mutex;	/* protects events */
+	struct list_head events;
+	struct rcu_head rcu;
+};
+
+static const struct rhashtable_params params = {
+	.key_len = sizeof_field(struct pmr_owner, task),
+	.key_offset = offsetof(struct pmr_owner, task),
+	.head_offset = offsetof(struct pmr_owner, node),
+	.automatic_shrinking = true,
+};
+
+static struct rhashtable owners;
+/* Protects the table and the number of users of each owner. */
+static DEFINE_SPINLOCK(owners_lock);
+
+static struct pmr_owner *find_and_get(struct task_struct *task)
+{
+	struct pmr_owner *owner;
+
+	spin_lock(&owners_lock);
+	owner = rhashtable_lookup_fast(&owners, &task, params);
+	if (owner)
+		owner->users++;
+	spin_unlock(&owners_lock);
+	return owner;
+}
+
+static struct pmr_owner *alloc_owner(void)
+{
+	struct pmr_owner *owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
+
+	if (!owner)
+		return NULL;
+	owner->task = current;
+	owner->users = 1;
+	mutex_init(&owner->mutex);
+	INIT_LIST_HEAD(&owner->events);
+	return owner;
+}
+
+/* Only a task itself adds its owner, so there is none yet. */
+static struct pmr_owner *add_current(void)
+{
+	struct pmr_owner *owner = alloc_owner();
+	int err;
+
+	if (!owner)
+		return NULL;
+	spin_lock(&owners_lock);
+	err = rhashtable_insert_fast(&owners, &owner->node, params);
+	spin_unlock(&owners_lock);
+	if (err) {
+		kfree(owner);
+		return NULL;
+	}
+	get_task_struct(current);
+	return owner;
+}
+
+static void put(struct pmr_owner *owner)
+{
+	bool last;
+
+	spin_lock(&owners_lock);
+	last = !--owner->users;
+	if (last)
+		rhashtable_remove_fast(&owners, &owner->node, params);
+	spin_unlock(&owners_lock);
+	if (!last)
+		return;
+	put_task_struct(owner->task);
+	kfree_rcu(owner, rcu);
+}
+
+/**
+ * pmr_owner_set() - the caller is opening an event
+ * @event: event
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int pmr_owner_set(struct pmr_event *event)
+{
+	event->owner = find_and_get(current) ?: add_current();
+	return event->owner ? 0 : -ENOMEM;
+}
+
+/**
+ * pmr_owner_clear() - the event could not be opened
+ * @event: event of pmr_owner_set()
+ */
+void pmr_owner_clear(struct pmr_event *event)
+{
+	put(event->owner);
+	event->owner = NULL;
+}
 
 /**
  * pmr_owner_add() - remember that the caller opened an event
- * @event: event that is in its context
+ * @event: event of pmr_owner_set() that is in its context
  */
 void pmr_owner_add(struct pmr_event *event)
 {
-	event->owner = get_task_struct(current);
-	mutex_lock(&owners_mutex);
-	list_add_tail(&event->owned, &events);
-	mutex_unlock(&owners_mutex);
+	struct pmr_owner *owner = event->owner;
+
+	mutex_lock(&owner->mutex);
+	list_add_tail(&event->owned, &owner->events);
+	mutex_unlock(&owner->mutex);
 }
 
 /**
@@ -36,10 +150,12 @@ void pmr_owner_add(struct pmr_event *event)
  */
 void pmr_owner_remove(struct pmr_event *event)
 {
-	mutex_lock(&owners_mutex);
+	struct pmr_owner *owner = event->owner;
+
+	mutex_lock(&owner->mutex);
 	list_del_init(&event->owned);
-	mutex_unlock(&owners_mutex);
-	put_task_struct(event->owner);
+	mutex_unlock(&owner->mutex);
+	pmr_owner_clear(event);
 }
 
 /**
@@ -48,16 +164,36 @@ void pmr_owner_remove(struct pmr_event *event)
  */
 void pmr_owner_control(bool enable)
 {
+	struct pmr_owner *owner = find_and_get(current);
 	struct pmr_event *event;
 
-	mutex_lock(&owners_mutex);
-	list_for_each_entry(event, &events, owned) {
-		if (event->owner != current)
-			continue;
+	if (!owner)
+		return;
+	mutex_lock(&owner->mutex);
+	list_for_each_entry(event, &owner->events, owned) {
 		if (enable)
 			pmr_event_enable(event, false);
 		else
 			pmr_event_disable(event, false);
 	}
-	mutex_unlock(&owners_mutex);
+	mutex_unlock(&owner->mutex);
+	put(owner);
+}
+
+/**
+ * pmr_owner_init() - make the table, at load
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int pmr_owner_init(void)
+{
+	return rhashtable_init(&owners, &params);
+}
+
+/**
+ * pmr_owner_exit() - free the table, when no event is left
+ */
+void pmr_owner_exit(void)
+{
+	rhashtable_destroy(&owners);
 }
