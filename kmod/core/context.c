@@ -5,8 +5,8 @@
  *
  * pmr_context_call(): task context, may spin until an IPI is answered. What it
  * calls runs on the CPU that the context is in on (or on any, while it is out)
- * with interrupts off and the context's lock held. pmr_contexts_here(): any
- * context but NMI.
+ * with interrupts off and the context's lock held. pmr_sideband_here(),
+ * pmr_active_here(): any context but NMI.
  */
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -28,6 +28,7 @@ void pmr_context_init(struct pmr_context *context)
 	INIT_LIST_HEAD(&context->pinned);
 	INIT_LIST_HEAD(&context->flexible);
 	INIT_LIST_HEAD(&context->events);
+	INIT_LIST_HEAD(&context->sideband);
 	INIT_LIST_HEAD(&context->holders);
 	INIT_LIST_HEAD(&context->software);
 	context->queue = RB_ROOT_CACHED;
@@ -112,32 +113,81 @@ void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg)
 	}
 }
 
-static void visit(struct pmr_context *context, pmr_event_fn fn, void *arg)
+static void visit_sideband(struct pmr_context *context, pmr_event_fn fn, void *arg)
 {
 	struct pmr_event *event;
 
+	list_for_each_entry(event, &context->sideband, sideband)
+		fn(event, arg);
+}
+
+static void visit_group(struct pmr_event *leader, pmr_event_fn fn, void *arg)
+{
+	struct pmr_event *event;
+
+	fn(leader, arg);
+	pmr_for_each_sibling(event, leader)
+		fn(event, arg);
+}
+
+static void visit_active(struct pmr_context *context, pmr_event_fn fn, void *arg)
+{
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &context->pinned, entry)
+		if (leader->state == PMR_STATE_ACTIVE)
+			visit_group(leader, fn, arg);
+	list_for_each_entry(leader, &context->holders, placed)
+		if (leader->state == PMR_STATE_ACTIVE)
+			visit_group(leader, fn, arg);
+	list_for_each_entry(leader, &context->software, placed)
+		if (leader->state == PMR_STATE_ACTIVE)
+			visit_group(leader, fn, arg);
+}
+
+typedef void (*visit_fn)(struct pmr_context *context, pmr_event_fn fn, void *arg);
+
+static void visit_here(struct pmr_context *context, visit_fn visit, pmr_event_fn fn, void *arg)
+{
+	if (!context)
+		return;
 	raw_spin_lock(&context->lock);
 	if (context->on_cpu == smp_processor_id())
-		list_for_each_entry(event, &context->events, all)
-			fn(event, arg);
+		visit(context, fn, arg);
 	raw_spin_unlock(&context->lock);
 }
 
 /**
- * pmr_contexts_here() - visit the events that may count on this CPU now
- * @fn: called for each with interrupts off and its context locked; it may
- *	restart the event
+ * pmr_sideband_here() - visit the events of this CPU that ask for sideband records
+ * @fn: called for each with interrupts off and its context locked
  * @arg: passed to @fn
+ *
+ * They may be off, or for another CPU.
  */
-void pmr_contexts_here(pmr_event_fn fn, void *arg)
+void pmr_sideband_here(pmr_event_fn fn, void *arg)
 {
-	struct pmr_context *task_context;
 	unsigned long flags;
 
 	local_irq_save(flags);
-	visit(this_cpu_ptr(&pmr_cpu_context), fn, arg);
-	task_context = this_cpu_read(pmr_task_context);
-	if (task_context)
-		visit(task_context, fn, arg);
+	visit_here(this_cpu_ptr(&pmr_cpu_context), visit_sideband, fn, arg);
+	visit_here(this_cpu_read(pmr_task_context), visit_sideband, fn, arg);
+	local_irq_restore(flags);
+}
+
+/**
+ * pmr_active_here() - visit the groups that count on this CPU
+ * @fn: called for each of their members with interrupts off and its context locked; it
+ *	may restart the event
+ * @arg: passed to @fn
+ *
+ * As many as there are counters, and those that need none; not all that wait.
+ */
+void pmr_active_here(pmr_event_fn fn, void *arg)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	visit_here(this_cpu_ptr(&pmr_cpu_context), visit_active, fn, arg);
+	visit_here(this_cpu_read(pmr_task_context), visit_active, fn, arg);
 	local_irq_restore(flags);
 }

@@ -36,7 +36,8 @@ struct pmr_task_slot;
  * @pinned: groups that must count or fail, by their leaders
  * @flexible: groups that take turns
  * @events: all events, siblings included
- * @number: how many
+ * @sideband: those that ask for sideband records
+ * @number: how many in @events
  * @pinned_waiting: a pinned group may be enabled and not counting
  * @waiting: flexible groups that found no counter when last tried
  * @on_cpu: the CPU it is in on, or -1
@@ -69,6 +70,7 @@ struct pmr_context {
 	struct list_head pinned;
 	struct list_head flexible;
 	struct list_head events;
+	struct list_head sideband;
 	unsigned int number;
 	bool pinned_waiting;
 	unsigned int waiting;
@@ -111,7 +113,8 @@ typedef void (*pmr_event_fn)(struct pmr_event *event, void *arg);
 void pmr_context_init(struct pmr_context *context);
 u64 pmr_context_time(const struct pmr_context *context);
 void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg);
-void pmr_contexts_here(pmr_event_fn fn, void *arg);
+void pmr_sideband_here(pmr_event_fn fn, void *arg);
+void pmr_active_here(pmr_event_fn fn, void *arg);
 
 /* core/group.c: the state and the times of events, and groups on counters */
 void pmr_event_update_times(struct pmr_event *event, u64 now);

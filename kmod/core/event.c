@@ -68,6 +68,7 @@ void pmr_event_init_common(struct pmr_event *event)
 	INIT_LIST_HEAD(&event->siblings);
 	INIT_LIST_HEAD(&event->entry);
 	INIT_LIST_HEAD(&event->all);
+	INIT_LIST_HEAD(&event->sideband);
 	INIT_LIST_HEAD(&event->children);
 	INIT_LIST_HEAD(&event->child);
 	INIT_LIST_HEAD(&event->attached);

@@ -129,6 +129,7 @@ enum pmr_place {
  * @placed: its place in the context's holders or software
  * @entry: leader: in one of the context's lists of groups
  * @all: in the context's list of all events
+ * @sideband: in the context's list of those that ask for sideband records
  * @since: the context's time when @enabled and @running were last brought
  *	up to date
  * @enabled: ns enabled while the context was in
@@ -195,6 +196,7 @@ struct pmr_event {
 	struct list_head placed;
 	struct list_head entry;
 	struct list_head all;
+	struct list_head sideband;
 	u64 since;
 	u64 enabled;
 	u64 running;

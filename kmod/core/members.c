@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "core/context.h"
+#include "core/sideband.h"
 
 /**
  * pmr_group_attach() - put an event into its context, as a leader or a sibling
@@ -24,6 +25,8 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 	pmr_context_is_unique(context);
 	context->number++;
 	list_add_tail(&event->all, &context->events);
+	if (pmr_sideband_wants_any(event))
+		list_add_tail(&event->sideband, &context->sideband);
 	if (event == leader) {
 		if (event->attr.pinned)
 			list_add_tail(&event->entry, &context->pinned);
@@ -66,6 +69,7 @@ void pmr_group_detach(struct pmr_event *event)
 	pmr_context_is_unique(event->context);
 	event->context->number--;
 	list_del_init(&event->all);
+	list_del_init(&event->sideband);
 	if (event != leader) {
 		list_del_init(&event->siblings);
 		event->leader = event;

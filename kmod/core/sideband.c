@@ -39,6 +39,15 @@ static bool wants_task(const struct pmr_event *event)
 }
 
 /**
+ * pmr_sideband_wants_any() - does an event ask for any sideband records?
+ * @event: event
+ */
+bool pmr_sideband_wants_any(const struct pmr_event *event)
+{
+	return wants_task(event) || event->attr.context_switch;
+}
+
+/**
  * pmr_sideband_account() - an event is opened or closed
  * @event: event that user space opens
  * @change: 1 or -1
@@ -79,7 +88,7 @@ static void give_mmap(struct pmr_event *event, void *arg)
  */
 void pmr_sideband_mmap(const struct pmr_mmap *mmap)
 {
-	pmr_contexts_here(give_mmap, (void *)mmap);
+	pmr_sideband_here(give_mmap, (void *)mmap);
 }
 
 /**
@@ -115,7 +124,7 @@ void pmr_sideband_comm(struct task_struct *task, const char *name, bool exec)
 	if (!atomic_read(&comm_events))
 		return;
 	strscpy_pad(comm.name, name, sizeof(comm.name));
-	pmr_contexts_here(give_comm, &comm);
+	pmr_sideband_here(give_comm, &comm);
 }
 
 static void give_fork(struct pmr_event *event, void *child)
@@ -131,7 +140,7 @@ static void give_fork(struct pmr_event *event, void *child)
 void pmr_sideband_fork(struct task_struct *child)
 {
 	if (atomic_read(&task_events))
-		pmr_contexts_here(give_fork, child);
+		pmr_sideband_here(give_fork, child);
 }
 
 static void give_exit(struct pmr_event *event, void *task)
@@ -147,7 +156,7 @@ static void give_exit(struct pmr_event *event, void *task)
 void pmr_sideband_exit(struct task_struct *task)
 {
 	if (atomic_read(&task_events))
-		pmr_contexts_here(give_exit, task);
+		pmr_sideband_here(give_exit, task);
 }
 
 /**
@@ -190,7 +199,7 @@ void pmr_sideband_switch_out(struct task_struct *prev, struct task_struct *next)
 		return;
 	if (pmr_task_is_runnable(prev))
 		change.misc |= PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
-	pmr_contexts_here(give_switch, &change);
+	pmr_sideband_here(give_switch, &change);
 }
 
 /**
@@ -203,7 +212,7 @@ void pmr_sideband_switch_in(struct task_struct *prev, struct task_struct *next)
 	struct change change = { .task = next, .other = prev };
 
 	if (unlikely(atomic_read(&switch_events)))
-		pmr_contexts_here(give_switch, &change);
+		pmr_sideband_here(give_switch, &change);
 }
 
 /* On the CPU of the copy, hard IRQ; the context, which is out, may be changed elsewhere. */

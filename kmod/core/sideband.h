@@ -11,6 +11,7 @@ struct pmr_event;
 struct pmr_mmap;
 struct task_struct;
 
+bool pmr_sideband_wants_any(const struct pmr_event *event);
 void pmr_sideband_account(const struct pmr_event *event, int change);
 bool pmr_sideband_wants_mmap(void);
 

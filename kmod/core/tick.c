@@ -45,7 +45,7 @@ void pmr_tick_start(void)
 	hrtimer_start(&here->timer, ns_to_ktime(TICK_NSEC), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* Locked, as pmr_contexts_here() has it. */
+/* Locked, as pmr_active_here() has it. */
 static void visit(struct pmr_event *event, void *arg)
 {
 	u64 period = event->hw.period;
@@ -73,7 +73,7 @@ static enum hrtimer_restart do_tick(struct hrtimer *timer)
 		here->armed = false;
 		return HRTIMER_NORESTART;
 	}
-	pmr_contexts_here(visit, &again);
+	pmr_active_here(visit, &again);
 	if (!again) {
 		here->armed = false;
 		return HRTIMER_NORESTART;
