@@ -39,6 +39,8 @@ GROUPS = [
         ('4 events inherited', 0.5),
         ('4 events on one task', 0.5),
         ('1 event on a sleeper', 0.5),
+        ('1000 events on one task', 1.5),
+        ('2000 other tasks with events', 1.5),
         ('no event yet', 0),
         ('no event any more', 0),
     ]),
@@ -48,10 +50,14 @@ GROUPS = [
         ('disable + enable', 1.0),
         ('open + close, one more', 1.0),
         ('open + close, the only one', 1.0),
+        ('open + close, 2000 other tasks with events', 1.5),
     ]),
 ]
 LABELS = {
     '4 events on one task': '4 events, the other without',
+    '1000 events on one task': '1000 events, the other without',
+    'open + close, 2000 other tasks with events': 'open + close, 2000 other tasks',
+    '2000 other tasks with events': 'none, 2000 others with events',
     '1 event on a sleeper': 'none, 1 on a task that sleeps',
     'no event yet': 'none: before the first open',
     'no event any more': 'none: after the last close',

@@ -4,15 +4,22 @@
  * process measures.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
 #include "door.h"
+
+#define MOST_FILES	16384
+#define STACK_SIZE	(64 * 1024)
 
 static const char *contestant = "nobody";
 static bool is_pmuring;
@@ -80,6 +87,82 @@ int bench_open(struct perf_event_attr *attr, int group_fd)
 	if (is_pmuring)
 		return door_open_event(attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
 	return syscall(SYS_perf_event_open, attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* as many descriptors as root can have */
+static void raise_limits(void)
+{
+	struct rlimit limit = { MOST_FILES, MOST_FILES };
+
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		bench_fail("cannot raise RLIMIT_NOFILE");
+}
+
+/* stays behind, asleep, with its event */
+static void *stand(void *arg)
+{
+	if (bench_open(arg, -1) < 0)
+		bench_fail("one of a crowd cannot open its event");
+	for (;;)
+		pause();
+}
+
+static void gather(struct perf_event_attr *attr, unsigned int tasks, int ready)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	raise_limits();
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_SIZE);
+	while (tasks--) {
+		errno = pthread_create(&thread, &small, stand, attr);
+		if (errno)
+			bench_fail("pthread_create");
+		/* or all would start, and only then open their events */
+		sched_yield();
+	}
+	/* behind all of them: they are of equal priority and run in turn */
+	sleep(1);
+	if (write(ready, "", 1) != 1)
+		bench_fail("write");
+	for (;;)
+		pause();
+}
+
+/**
+ * bench_crowd - a process of somebody else's, with many threads that sleep
+ * @attr: the event that each opens on itself
+ * @tasks: how many threads
+ *
+ * Return: its pid, for bench_end_crowd()
+ */
+pid_t bench_crowd(struct perf_event_attr *attr, unsigned int tasks)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ready))
+		bench_fail("pipe");
+	pid = fork();
+	if (!pid)
+		gather(attr, tasks, ready[1]);
+	close(ready[1]);
+	if (pid < 0 || read(ready[0], &byte, 1) != 1)
+		bench_fail("cannot gather a crowd");
+	close(ready[0]);
+	return pid;
+}
+
+/**
+ * bench_end_crowd - end that process and wait until it is gone
+ * @pid: from bench_crowd()
+ */
+void bench_end_crowd(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 /**

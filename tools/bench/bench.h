@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -38,6 +39,8 @@ static inline uint64_t bench_now(void)
 void bench_begin(int argc, char **argv);
 __attribute__((noreturn)) void bench_fail(const char *what);
 int bench_open(struct perf_event_attr *attr, int group_fd);
+pid_t bench_crowd(struct perf_event_attr *attr, unsigned int tasks);
+void bench_end_crowd(pid_t pid);
 void bench_result(const char *row, double value);
 void bench_not_offered(const char *row, const struct perf_event_attr *attr);
 double bench_median(uint64_t *values, size_t count);

@@ -17,6 +17,7 @@
 #define WARM_UP		20
 #define MAX_ROUNDS	1000
 #define GROUP		8
+#define CROWD		2000
 
 static struct perf_event_attr single = {
 	.type = PERF_TYPE_HARDWARE,
@@ -79,6 +80,7 @@ static bool do_open_close(int fd)
  * @events: how many, in one group
  * @call: what is measured; is given the leader, returns false and errno if it failed
  * @rounds: how often
+ * @crowd: tasks of somebody else's that sleep, with an event each
  */
 struct row {
 	const char *name;
@@ -86,16 +88,19 @@ struct row {
 	unsigned int events;
 	bool (*call)(int fd);
 	unsigned int rounds;
+	unsigned int crowd;
 };
 
-static const struct row nothing = { "", &single, 0, do_nothing, MAX_ROUNDS };
+static const struct row nothing = { "", &single, 0, do_nothing, MAX_ROUNDS, 0 };
 
 static const struct row rows[] = {
-	{ "call: read", &single, 1, do_read, MAX_ROUNDS },
-	{ "call: read a group of 8", &member, GROUP, do_read_group, MAX_ROUNDS },
-	{ "call: disable + enable", &single, 1, do_disable_enable, MAX_ROUNDS },
-	{ "call: open + close, one more", &single, 1, do_open_close, 300 },
-	{ "call: open + close, the only one", &single, 0, do_open_close, 50 },
+	{ "call: read", &single, 1, do_read, MAX_ROUNDS, 0 },
+	{ "call: read a group of 8", &member, GROUP, do_read_group, MAX_ROUNDS, 0 },
+	{ "call: disable + enable", &single, 1, do_disable_enable, MAX_ROUNDS, 0 },
+	{ "call: open + close, one more", &single, 1, do_open_close, 300, 0 },
+	{ "call: open + close, the only one", &single, 0, do_open_close, 50, 0 },
+	{ "call: open + close, 2000 other tasks with events", &single, 1, do_open_close, 300,
+	  CROWD },
 };
 
 static double measure(const struct row *row, int fd)
@@ -117,6 +122,7 @@ static double measure(const struct row *row, int fd)
 static void measure_row(const struct row *row, double loop)
 {
 	int fds[GROUP] = { -1 };
+	pid_t crowd = row->crowd ? bench_crowd(row->attr, row->crowd) : 0;
 	unsigned int opened;
 
 	for (opened = 0; opened < row->events; opened++) {
@@ -130,6 +136,8 @@ static void measure_row(const struct row *row, double loop)
 		bench_not_offered(row->name, row->attr);
 	while (opened--)
 		close(fds[opened]);
+	if (crowd)
+		bench_end_crowd(crowd);
 }
 
 int main(int argc, char **argv)
