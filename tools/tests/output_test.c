@@ -33,7 +33,7 @@ static struct perf_event_attr with_id(void)
 	return sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD, PERF_SAMPLE_ID);
 }
 
-static int set_output(int fd, int target)
+static int set_output(int fd, long target)
 {
 	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, target);
 }
@@ -46,7 +46,7 @@ static short revents(int fd)
 	return pfd.revents;
 }
 
-static void gives_errno(int fd, int target, int want, const char *what)
+static void gives_errno(int fd, long target, int want, const char *what)
 {
 	gives(set_output(fd, target), want, "SET_OUTPUT: %s", what);
 }
