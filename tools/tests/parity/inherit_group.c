@@ -73,7 +73,19 @@ static void group_grows_after_fork(void)
 	say_result("after-exit", read(fd[0], words, sizeof(words)));
 }
 
-/* Samples of children arrive in the parent's ring, under its id. */
+static void work_on_cpu0(void *unused)
+{
+	(void)unused;
+	pin_to(0);
+	work(ROUNDS);
+}
+
+/*
+ * Samples of children arrive in the parent's ring, under its id. The two are on
+ * different CPUs: where one follows the other, their contexts change places, so the
+ * child would end some periods in the parent's event and leave a part of one in
+ * its own.
+ */
 static void samples(unsigned int stat)
 {
 	struct perf_event_attr attr = sampling(INSTRUCTIONS / 10, PERF_SAMPLE_TID | PERF_SAMPLE_ID);
@@ -81,14 +93,14 @@ static void samples(unsigned int stat)
 	struct ring ring;
 	int fd;
 
-	pin_to(0);
+	pin_to(1);
 	attr.inherit = 1;
 	attr.inherit_stat = stat;
 	attr.disabled = 0;
 	fd = must_open(&attr, 0, 0, -1);
 	must_map(&ring, fd, 32);
 	drain(&ring, &tally, NULL, NULL);
-	run_child(work_for, &rounds);
+	run_child(work_on_cpu0, NULL);
 	disable(fd);
 	drain(&ring, &tally, NULL, NULL);
 	say("samples=%s size=%u", tally.number[PERF_RECORD_SAMPLE] >= 10 &&
