@@ -6,6 +6,9 @@
 # tools/Makefile.
 
 SHELL	:= /bin/bash
+ifneq ($(words x$(subst :, ,$(CURDIR))),1)
+$(error cannot work in '$(CURDIR)': make takes no blank or colon in a path; move the tree)
+endif
 BUILD	:= $(CURDIR)/build
 Q	:= $(if $(V),,@)
 

@@ -11,8 +11,10 @@ ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/results.sh"
 begin
 
-WORK=$(mktemp -d)
+# /tmp may be mounted without execution
+WORK=$(mktemp -d "$OUT/cache-XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
+OLDROOT=$ROOT
 ARCHIVE=$WORK/archive
 VERSION=6.12.999-1~deb12u1
 # no such kernel exists, so none of its headers is installed here
@@ -210,6 +212,35 @@ unknown() {
 	! try none headers.sh 6.12.998+deb12-amd64 && [ ! -e "$PMURING_CACHE/headers-6.12.998+deb12-amd64" ]
 }
 
+# refuses_path DIRECTORY: a tree or a cache there, with a message, and nothing made
+refuses_path() {
+	mkdir -p "$WORK/$1/scripts"
+	cp -r "$ROOT/scripts/setup" "$ROOT/scripts/kernel" "$WORK/$1/scripts/"
+	forget
+	! "$WORK/$1/scripts/kernel/headers.sh" "$KERNEL-amd64" > /dev/null 2> "$WORK/said" &&
+		grep -q "^headers.sh: error: cannot work in '" "$WORK/said" || return 1
+	! PMURING_CACHE=$WORK/$1/cache try none headers.sh "$KERNEL-amd64" && [ ! -e "$WORK/$1/cache" ]
+}
+
+# works_in DIRECTORY: with the tree and the cache there
+works_in() {
+	local PMURING_CACHE=$WORK/$1/cache ROOT=$WORK/$1
+
+	mkdir -p "$ROOT"
+	cp -r "$OLDROOT/scripts" "$ROOT/"
+	try none headers.sh "$KERNEL-amd64" && headers_are_whole "$KERNEL-amd64"
+}
+
+# with a home in another place, and a cache whose name is relative
+elsewhere() {
+	forget
+	unset PMURING_CACHE
+	HOME=$WORK/home try none headers.sh "$KERNEL-amd64" &&
+		[[ $got == "$WORK/home/.cache/pmuring/"* ]] || return 1
+	(cd "$WORK" && PMURING_CACHE=relative try none headers.sh "$KERNEL-amd64" &&
+		[[ $got == "$WORK/relative/"* ]])
+}
+
 # nothing that happened leaves a directory elsewhere
 no_litter() {
 	local tmp=$WORK/tmp
@@ -242,4 +273,9 @@ result "stock kernel: the download fails" stock_after download
 result "stock kernel: the unpacking fails" stock_after unpack-first
 result "stock kernel: killed while unpacking" stock_after kill-first
 result "nothing is left in the way" no_litter
+result "a path with a blank is refused" refuses_path "a b"
+result "a path with a comma is refused" refuses_path "a,b"
+result "a path with a dollar sign is refused" refuses_path "a\$b"
+result "a long path with other characters" works_in "$(printf 'a+b~c@d-e_f.%.0s' {1..15})/é"
+result "another home, a relative cache" elsewhere
 finish

@@ -40,8 +40,9 @@ judge() {
 	local name=$1 ignored=$2 log=$OUT/checkpatch-$1.log
 
 	shift 2
-	# in the output folder: it leaves a file where it runs
-	(cd "$OUT" && perl "$DIR/checkpatch.pl" --no-tree --root="$DIR" --strict --terse --no-summary \
+	# in the output folder: it leaves a file where it runs, and reads settings there
+	# and at home
+	(cd "$OUT" && HOME=$OUT perl "$DIR/checkpatch.pl" --no-tree --root="$DIR" --strict --terse --no-summary \
 		--show-types --max-line-length=100 --ignore "$ignored" -f "${@/#/$ROOT/}") 2>&1 |
 		sed "s,^$ROOT/,," > "$log" || :
 	if [ -s "$log" ]; then

@@ -49,10 +49,12 @@ KVER=$("$ROOT/scripts/kernel/versions.sh" "$KERNEL")
 SHARE=$OUT/$NAME.share
 MODULE=${PARITY_MODULE:-$OUT/$KVER/pmuring.ko}
 
-# in_guest: the kernel's perf first, while nobody holds the PMU. Each file ends
-# with a mark, or the run did not get that far.
+# in_guest: the kernel's perf first, while nobody holds the PMU. Under icount perf
+# takes its NMIs for slow, and would throttle events. Each file ends with a mark, or
+# the run did not get that far.
 in_guest() {
 	cat <<-'END'
+	echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent
 	parity > /share/perf && echo end >> /share/perf
 	insmod /root/pmuring.ko && chmod 666 /dev/pmuring || exit 1
 	LD_PRELOAD=/root/libpmuring-preload.so parity > /share/pmuring && echo end >> /share/pmuring

@@ -9,8 +9,13 @@
 # a failure inside $(...) ends the script like any other
 shopt -s inherit_errexit
 
+# messages of compilers are searched for English words, and lists are sorted
+export LC_ALL=C.UTF-8
+
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-CACHE=${PMURING_CACHE:-$HOME/.cache/pmuring}
+# without HOME, ~ is what the user database says
+CACHE=${PMURING_CACHE:-${HOME:-~}/.cache/pmuring}
+case $CACHE in /*) ;; *) CACHE=$PWD/$CACHE ;; esac
 # shellcheck disable=SC2034	# for the scripts that source this file
 BUILD=$ROOT/build
 JOBS=${JOBS:-$(nproc)}
@@ -23,6 +28,14 @@ die() {
 	printf '%s: error: %s\n' "${0##*/}" "$*" >&2
 	exit 1
 }
+
+# The kernel's build takes no blank or colon in a path, QEMU's options no comma, and
+# make and sed have characters of their own.
+usable_path() {
+	case $1 in *[[:space:]:,\;\$%\#\&=\|\*\?\"\'\`\\\(\)\<\>\[\]]*) return 1 ;; esac
+}
+usable_path "$ROOT" || die "cannot work in '$ROOT': blanks and any of : , ; \$ % # & = | * ? \" ' \` \\ ( ) < > [ ] break make or QEMU; move the tree"
+usable_path "$CACHE" || die "cannot keep files in '$CACHE': its name has a blank or a special character; set PMURING_CACHE"
 
 # as_root COMMAND...: runs it as root, by sudo when we are not
 as_root() {

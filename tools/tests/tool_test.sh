@@ -202,8 +202,11 @@ attached() {
 }
 
 busy_pmu() {
-	perf stat -a -e cycles sleep 3 2>/dev/null &
-	sleep 0.5
+	pipe=$(mktemp -d)
+	mkfifo "$pipe/begun" "$pipe/end"
+	# perf opens its events before it starts the command
+	perf stat -a -e cycles sh -c "echo > $pipe/begun; read end < $pipe/end" 2>/dev/null &
+	read -r begun < "$pipe/begun"
 	ok "record while perf holds the PMU" record "$spin"
 	ok "record: says who and what to do" prints "warning: .*cpu-clock.*"
 	ok "record: names the holder" prints 'perf or the NMI watchdog holds the PMU: sysctl'
@@ -211,7 +214,9 @@ busy_pmu() {
 	ok "stat: what cannot be counted" prints '<not supported> +cycles'
 	ok "stat: what can" prints 'msec task-clock'
 	ok "stat: says why" prints 'warning: .*holds the PMU'
+	echo > "$pipe/end"
 	wait
+	rm -rf "$pipe"
 }
 
 errors() {
