@@ -180,6 +180,18 @@ static int open_all(struct evlist *evlist, const struct target_slots *slots, int
 	return ret;
 }
 
+/* one for each CPU, or without CPUs one for each task, as evlist_map() makes them */
+static size_t count_rings(const struct target_slots *slots)
+{
+	size_t nr = 0;
+
+	if (!slots->nr || slots->slots[0].cpu < 0)
+		return slots->nr;
+	for (size_t i = 0; i < slots->nr; i++)
+		nr += slots->slots[i].pid == slots->slots[0].pid;
+	return nr;
+}
+
 /**
  * evlist_open - open every event on every pair
  * @evlist: filled in; close it also after an error
@@ -203,7 +215,8 @@ int evlist_open(struct evlist *evlist, struct event_list *events,
 			    door_explain_node(errno));
 	raise_file_limit();
 	evlist->counters = xalloc(nr * sizeof(*evlist->counters));
-	evlist->rings = xalloc(nr * sizeof(*evlist->rings));
+	evlist->all_rings = count_rings(slots);
+	evlist->rings = xalloc(evlist->all_rings * sizeof(*evlist->rings));
 	fds = xalloc(nr * sizeof(*fds));
 	for (size_t i = 0; i < nr; i++)
 		fds[i] = -1;

@@ -44,6 +44,7 @@ struct shared_ring {
  * @pages: data pages of each ring; 0: no rings
  * @rings: when sampling
  * @nr_rings: how many
+ * @all_rings: how many there will be
  * @user_told: the user knows that the kernel may not be watched
  */
 struct evlist {
@@ -53,6 +54,7 @@ struct evlist {
 	size_t pages;
 	struct shared_ring *rings;
 	size_t nr_rings;
+	size_t all_rings;
 	bool user_told;
 };
 

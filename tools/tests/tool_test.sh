@@ -219,6 +219,40 @@ busy_pmu() {
 	rm -rf "$pipe"
 }
 
+# as_nobody COMMAND: in a directory of its own, with 64 KiB to lock; status kept
+as_nobody() {
+	run su nobody -s /bin/sh -c "cd $mine && ulimit -l 64 && $1"
+}
+
+# Rings have 516 KiB for each CPU, and 64 KiB more. On two CPUs that is 274 pages of
+# 4 KiB: two rings of 128 pages and their first pages, and not of 256.
+unprivileged() {
+	mine=$(mktemp -d)
+	chown nobody "$mine"
+	chmod 666 /dev/pmuring
+	ok "record -m of more memory than nobody may lock" lacks_room 256
+	ok "record -m: names the parameter" prints 'error: .*516 KiB for each online CPU \(parameter mlock_kb'
+	ok "record -m: and the limit" prints '64 KiB more .*RLIMIT_MEMLOCK'
+	ok "record -m: and the largest that fits" prints ': -m 128 fits;'
+	ok "record -m: which does fit" as_nobody "$pmuring record -o a -m 128 -e instructions:u $spin"
+	# the outer one, of 65 pages for each CPU, is there while the inner one tries
+	ok "record -m beside another one" lacks_room "64 $pmuring record -o b -m 128"
+	ok "record -m: what is left for it" prints ': -m 64 fits;'
+	ok "record -m 64 beside 64" as_nobody "$pmuring record -o a -m 64 -e instructions:u $pmuring record -o b -m 64 -e instructions:u $spin"
+	echo 0 > /sys/module/pmuring/parameters/mlock_kb
+	ok "record without a budget" lacks_room 16
+	ok "record: the largest" prints ': -m 4 fits;'
+	ok "record: which does fit" as_nobody "$pmuring record -o a -m 4 -e instructions:u $spin"
+	echo 516 > /sys/module/pmuring/parameters/mlock_kb
+	chmod 600 /dev/pmuring
+	rm -rf "$mine"
+}
+
+# lacks_room PAGES [...]: a recording of nobody fails
+lacks_room() {
+	! as_nobody "$pmuring record -o a -e instructions:u -m $1 -e instructions:u $spin"
+}
+
 errors() {
 	record -e nonsense "$spin"
 	ok "an unknown event is named in the error" prints "error: .*'nonsense'"
@@ -260,7 +294,7 @@ case $0 in
 	without_pmu
 	;;
 *)
-	echo 1..86
+	echo 1..97
 	doctor
 	counts
 	repeated
@@ -272,6 +306,7 @@ case $0 in
 	groups
 	attached
 	busy_pmu
+	unprivileged
 	errors
 	;;
 esac
