@@ -131,11 +131,24 @@ static const char *explain_ebusy(void)
 
 static const char *explain_eacces(const struct perf_event_attr *attr, pid_t pid)
 {
+	struct pmuring_info info;
+	int paranoid = door_info(&info) ? 2 : info.paranoid;
+
+	if (paranoid > 2)
+		return "the module's parameter paranoid is above 2, so events need CAP_SYS_ADMIN: run as root, or lower it";
 	if (pid == -1)
-		return "watching whole CPUs needs CAP_PERFMON: run as root, or watch one command";
-	if (!attr->exclude_kernel)
-		return "watching the kernel needs CAP_PERFMON: run as root, or add :u to the event";
-	return "this process belongs to somebody else: run as root or as its user";
+		return "watching whole CPUs needs CAP_PERFMON, or the module's parameter paranoid at 0: run as root, or watch one command";
+	if (!attr->exclude_kernel && paranoid > 1)
+		return "watching the kernel needs CAP_PERFMON, or the module's parameter paranoid at 1: run as root, or add :u to the event";
+	return "this process belongs to another user, has capabilities that the caller lacks, or runs a program that may not be read or changes its user: run as root";
+}
+
+/* the module writes the size that it knows into an attr of an unknown one */
+static const char *explain_e2big(const struct perf_event_attr *attr)
+{
+	if (attr->size != sizeof(*attr))
+		return "the module is older than this program: build both from one tree";
+	return "the group has more members than can be read at once: make it smaller";
 }
 
 static const char *explain_einval(const struct perf_event_attr *attr, int cpu)
@@ -173,7 +186,7 @@ const char *door_explain_event(int err, const struct perf_event_attr *attr,
 	case EOPNOTSUPP:
 		return explain_einval(attr, cpu);
 	case E2BIG:
-		return "the module is older than this program: build both from one tree";
+		return explain_e2big(attr);
 	case ESRCH:
 		return "there is no such process any more";
 	case ENODEV:

@@ -36,6 +36,7 @@ static bool fall_back_to_user(struct evlist *evlist, struct event *event, int er
 		return false;
 	event->attr.exclude_kernel = 1;
 	event->attr.exclude_hv = 1;
+	event->attr.exclude_callchain_kernel = 1;
 	name = xasprintf("%s:u", event->name);
 	if (!evlist->user_told)
 		warn("no permission to watch the kernel: '%s' becomes '%s', for user mode only, and so do others",

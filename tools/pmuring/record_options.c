@@ -135,8 +135,11 @@ static void set_fields(const struct record_options *opts, struct perf_event_attr
 		attr->sample_type |= PERF_SAMPLE_CPU;
 	if (opts->with_period || !opts->period)
 		attr->sample_type |= PERF_SAMPLE_PERIOD;
-	if (opts->call_chains)
+	if (opts->call_chains) {
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		/* those of the kernel need the right to see it, even if there are none */
+		attr->exclude_callchain_kernel = attr->exclude_kernel;
+	}
 	if (attr->read_format & PERF_FORMAT_GROUP)
 		attr->sample_type |= PERF_SAMPLE_READ;
 	attr->sample_id_all = 1;

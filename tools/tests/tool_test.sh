@@ -224,12 +224,17 @@ as_nobody() {
 	run su nobody -s /bin/sh -c "cd $mine && ulimit -l 64 && $1"
 }
 
-# Rings have 516 KiB for each CPU, and 64 KiB more. On two CPUs that is 274 pages of
-# 4 KiB: two rings of 128 pages and their first pages, and not of 256.
+# The user's call chains need no rights. Rings have 516 KiB for each CPU, and 64 KiB
+# more: on two CPUs 274 pages of 4 KiB. Two rings of 128 pages fit, with their first
+# pages, and two of 256 do not.
 unprivileged() {
 	mine=$(mktemp -d)
 	chown nobody "$mine"
 	chmod 666 /dev/pmuring
+	ok "record -g by nobody" as_nobody "$pmuring record -o a -g -e instructions:u -c $PERIOD $chain"
+	ok "record -g by nobody: samples" prints ': [1-9][0-9]* samples'
+	ok "record -g by nobody, without :u" as_nobody "$pmuring record -o a -g -e instructions -c $PERIOD $chain"
+	ok "record -g by nobody: says so" prints "warning: no permission .*'instructions' becomes 'instructions:u'"
 	ok "record -m of more memory than nobody may lock" lacks_room 256
 	ok "record -m: names the parameter" prints 'error: .*516 KiB for each online CPU \(parameter mlock_kb'
 	ok "record -m: and the limit" prints '64 KiB more .*RLIMIT_MEMLOCK'
@@ -294,7 +299,7 @@ case $0 in
 	without_pmu
 	;;
 *)
-	echo 1..97
+	echo 1..101
 	doctor
 	counts
 	repeated
