@@ -220,6 +220,18 @@ static int pmi(void)
 	return served;
 }
 
+static int pmi_late(void)
+{
+	struct pt_regs regs = { };
+	unsigned long flags;
+	int served;
+
+	local_irq_save(flags);
+	served = pmr_intel_handle_pmi_late(table(), &regs);
+	local_irq_restore(flags);
+	return served;
+}
+
 static u64 late_nmis(void)
 {
 	return per_cpu(pmr_cpu_stats, 0).late_nmis;
@@ -486,6 +498,35 @@ static void an_expected_pmi_is_claimed_once(struct kunit *test)
 	table()->late_until = (jiffies - 1) | 1;
 	if (time_after_eq(jiffies, table()->late_until))
 		KUNIT_EXPECT_EQ(test, pmi(), 0);
+}
+
+/* Silicon that follows the counter: unmasked when it has been reloaded. */
+static void a_pmi_that_is_unmasked_late(struct kunit *test)
+{
+	struct pmr_hw hw = general(false);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(3);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi_late(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'P', 0, 3 },
+			{ 'W', PMC0, MINUS_997 }, { 'L', 0, LVT_NMI });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 1);
+}
+
+/* Then what ring 0 has overflowed while the entry was masked is found last. */
+static void a_second_look_after_a_late_unmask(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(3, 4);
+	NEXT_STATUS(0x1, 0x1);
+	KUNIT_EXPECT_EQ(test, pmi_late(), 2);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'P', 0, 3 },
+			{ 'W', PMC0, MINUS_997 }, { 'L', 0, LVT_NMI }, { 'R', STATUS, 0x1 },
+			{ 'W', ACK, 0x1 }, { 'P', 0, 4 }, { 'W', PMC0, 0xfffffffffc1c });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 2);
 }
 
 /* Its bit may still be in the status: it is acknowledged and left stopped. */
@@ -776,6 +817,8 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(a_late_pmi_is_claimed_by_the_mask),
 	KUNIT_CASE(another_ones_nmi_is_left),
 	KUNIT_CASE(an_expected_pmi_is_claimed_once),
+	KUNIT_CASE(a_pmi_that_is_unmasked_late),
+	KUNIT_CASE(a_second_look_after_a_late_unmask),
 	KUNIT_CASE(a_stopped_counter_stays_stopped),
 	KUNIT_CASE(a_counting_event_writes_no_sample),
 	KUNIT_CASE(throttling),

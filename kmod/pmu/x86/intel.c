@@ -294,29 +294,10 @@ static noinline bool is_late_pmi(struct pmr_counters *counters)
 	return true;
 }
 
-/*
- * The order is: status, acknowledge, unmask the LVT entry, reload, sample.
- * A counter that was acknowledged has just wrapped and cannot overflow again
- * before it is reloaded, so unmasking before the reload leaves it no moment in
- * which an overflow could find the entry masked and be lost. Any other counter
- * could overflow between the status and the unmasking, but only if it counts
- * ring 0; only then a second look at the status is paid for. What overflows
- * later finds the entry unmasked and raises an NMI of its own. So there is
- * nothing to loop for.
- */
-static __always_inline int serve(struct pmr_counters *counters, struct pt_regs *regs)
+static __always_inline int serve_counters(struct pmr_counters *counters, u64 status,
+					  struct pt_regs *regs)
 {
-	u64 status = read_and_acknowledge(counters);
 	int served = 0;
-
-	if (unlikely(!status)) {
-		if (!is_late_pmi(counters))
-			return 0;
-		served++;
-	}
-	pmr_lvtpc_write(APIC_DM_NMI);
-	if (!status || counters->kernel & ~status)
-		status |= read_and_acknowledge(counters);
 
 	for (; status; status &= status - 1) {
 		int idx = __ffs64(status);
@@ -326,6 +307,60 @@ static __always_inline int serve(struct pmr_counters *counters, struct pt_regs *
 			overflow(counters->hw[idx], regs);
 		else
 			__this_cpu_inc(pmr_cpu_stats.late_nmis);
+	}
+	return served;
+}
+
+static noinline int serve_more(struct pmr_counters *counters, u64 status, struct pt_regs *regs)
+{
+	return serve_counters(counters, status, regs);
+}
+
+/* What overflowed before the entry was unmasked had no NMI of its own. */
+static noinline int serve_late_pmi(struct pmr_counters *counters, struct pt_regs *regs)
+{
+	if (!is_late_pmi(counters))
+		return 0;
+	pmr_lvtpc_write(APIC_DM_NMI);
+	return 1 + serve_more(counters, read_and_acknowledge(counters), regs);
+}
+
+/*
+ * The order is: status, acknowledge, unmask the LVT entry, reload, sample.
+ * A counter that was acknowledged has just wrapped and cannot overflow again
+ * before it is reloaded, so unmasking before the reload leaves it no moment in
+ * which an overflow could find the entry masked and be lost. Any other counter
+ * could overflow between the status and the unmasking, but only if it counts
+ * ring 0; only then a second look at the status is paid for. What overflows
+ * later finds the entry unmasked and raises an NMI of its own. So there is
+ * nothing to loop for.
+ *
+ * @late: unmask when all counters have been reloaded. Silicon from Haswell on, and
+ * Atoms from Tremont on, interrupt again if a counter is still wrapped when the entry is
+ * unmasked, so that the other order brings every PMI twice. While the entry is masked a
+ * counter of ring 0 can overflow; then the second look is at the end.
+ */
+static __always_inline int serve(struct pmr_counters *counters, struct pt_regs *regs,
+				 const bool late)
+{
+	u64 status = read_and_acknowledge(counters);
+	int served;
+
+	if (unlikely(!status))
+		return serve_late_pmi(counters, regs);
+	if (!late) {
+		pmr_lvtpc_write(APIC_DM_NMI);
+		if (counters->kernel & ~status)
+			status |= read_and_acknowledge(counters);
+	}
+	served = serve_counters(counters, status, regs);
+	if (late) {
+		pmr_lvtpc_write(APIC_DM_NMI);
+		if (counters->kernel) {
+			status = read_and_acknowledge(counters);
+			if (unlikely(status))
+				served += serve_more(counters, status, regs);
+		}
 	}
 	return served;
 }
@@ -340,10 +375,20 @@ static __always_inline int serve(struct pmr_counters *counters, struct pt_regs *
  */
 int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs)
 {
-	return serve(counters, regs);
+	return serve(counters, regs, false);
 }
 
-static int handle_nmi(unsigned int type, struct pt_regs *regs)
+/**
+ * pmr_intel_handle_pmi_late() - likewise, the LVT entry is unmasked after the reload
+ * @counters: table of this CPU
+ * @regs: where the NMI interrupted
+ */
+int pmr_intel_handle_pmi_late(struct pmr_counters *counters, struct pt_regs *regs)
+{
+	return serve(counters, regs, true);
+}
+
+static __always_inline int handle(struct pt_regs *regs, const bool late)
 {
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	int served;
@@ -351,10 +396,28 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 	/* A counter that is stopped for good may leave one PMI behind. */
 	if (unlikely(!READ_ONCE(counters->ready)) && !counters->late_until)
 		return 0;
-	served = serve(counters, regs);
+	served = serve(counters, regs, late);
 	if (served)
 		__this_cpu_inc(pmr_cpu_stats.nmis);
 	return served;
+}
+
+static int handle_nmi(unsigned int type, struct pt_regs *regs)
+{
+	return handle(regs, false);
+}
+
+static int handle_nmi_late(unsigned int type, struct pt_regs *regs)
+{
+	return handle(regs, true);
+}
+
+/**
+ * pmr_intel_unmask_late() - take the other order of serve(), at load
+ */
+void pmr_intel_unmask_late(void)
+{
+	pmr_intel.pmu.handle_nmi = handle_nmi_late;
 }
 
 struct pmr_intel pmr_intel = {

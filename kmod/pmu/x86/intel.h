@@ -69,6 +69,8 @@ bool pmr_intel_works(void);
 bool pmr_intel_works_here(void);
 void pmr_intel_clear_stale(void);
 int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs);
+int pmr_intel_handle_pmi_late(struct pmr_counters *counters, struct pt_regs *regs);
+void pmr_intel_unmask_late(void);
 int pmr_intel_reserve(void);
 void pmr_intel_release(void);
 void pmr_intel_cpu_start(void);

@@ -18,6 +18,7 @@
 #include <linux/lockdep.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <asm/processor.h>
 
 #include "pmu/x86/intel.h"
@@ -299,6 +300,26 @@ static const struct pmr_pmu *refuse_version(void)
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
+/*
+ * Models that interrupt again if a counter is still wrapped when the LVT entry is
+ * unmasked: those for which the kernel's perf unmasks late.
+ */
+static const u8 late_models[] = {
+	0x3c, 0x3f, 0x45, 0x46,				/* Haswell */
+	0x3d, 0x47, 0x4f, 0x56,				/* Broadwell */
+	0x4e, 0x5e, 0x55, 0x8e, 0x9e, 0xa5, 0xa6,	/* Skylake to Comet Lake */
+	0x6a, 0x6c, 0x7d, 0x7e, 0x8c, 0x8d, 0xa7,	/* Ice Lake to Rocket Lake */
+	0x8f, 0xcf, 0xad, 0xae,				/* Sapphire to Granite Rapids */
+	0x86, 0x96, 0x9c,				/* Tremont */
+	0xbe, 0xaf, 0xb6,				/* Gracemont, Crestmont */
+};
+
+static bool interrupts_again(void)
+{
+	return boot_cpu_data.x86 == 6 && boot_cpu_data.x86_model <= U8_MAX &&
+	       memchr(late_models, boot_cpu_data.x86_model, sizeof(late_models));
+}
+
 /**
  * pmr_intel_probe() - find the PMU of this machine
  *
@@ -320,5 +341,9 @@ const struct pmr_pmu *pmr_intel_probe(void)
 		cpuid.capabilities = 0;
 	if (!pmr_intel_describe(&pmr_intel, &cpuid))
 		return refuse_version();
-	return pmr_intel_works() ? &pmr_intel.pmu : ERR_PTR(-ENODEV);
+	if (!pmr_intel_works())
+		return ERR_PTR(-ENODEV);
+	if (interrupts_again())
+		pmr_intel_unmask_late();
+	return &pmr_intel.pmu;
 }
