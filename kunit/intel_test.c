@@ -18,6 +18,7 @@
 #include "pmu/period.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
+#include "pmu/x86/watch.h"
 #include "sample/sample.h"
 
 /* MSRs (SDM vol. 4, table 2-2) */
@@ -170,6 +171,7 @@ static int intel_init(struct kunit *test)
 	describe(test, 0x07300804, 0x603, 0x2000);
 	pmr_intel.debugctl = true;
 	pmr_intel.pebs = true;
+	fake.msr[GLOBAL_CTRL] = 0x7000000ff;
 	static_call_update(pmr_overflow, fake_overflow);
 	kunit_activate_static_stub(test, pmr_rdmsr, fake_rdmsr);
 	kunit_activate_static_stub(test, pmr_wrmsr, fake_wrmsr);
@@ -481,10 +483,11 @@ static void another_ones_nmi_is_left(struct kunit *test)
 	u64 before = late_nmis();
 
 	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(MINUS_1000 + 5);
 	NEXT_STATUS(0);
 	fake.lvtpc = LVT_NMI;
 	KUNIT_EXPECT_EQ(test, pmi(), 0);
-	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'l', 0, LVT_NMI });
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'P', 0, MINUS_1000 + 5 }, { 'l', 0, LVT_NMI });
 	KUNIT_EXPECT_EQ(test, late_nmis(), before);
 }
 
@@ -527,6 +530,150 @@ static void a_second_look_after_a_late_unmask(struct kunit *test)
 			{ 'W', PMC0, MINUS_997 }, { 'L', 0, LVT_NMI }, { 'R', STATUS, 0x1 },
 			{ 'W', ACK, 0x1 }, { 'P', 0, 4 }, { 'W', PMC0, 0xfffffffffc1c });
 	KUNIT_EXPECT_EQ(test, fake.overflows, 2);
+}
+
+/* A neighbour has acknowledged the status, and cleared GLOBAL_CTRL. */
+static void an_eaten_status_is_found_by_the_counter(struct kunit *test)
+{
+	u64 before = per_cpu(pmr_cpu_stats, 0).recovered;
+	struct pmr_hw hw = general(false), other = fixed(false);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	KUNIT_ASSERT_TRUE(test, add(&other));
+	table()->ready = true;
+	fake.msr[GLOBAL_CTRL] = 0;
+	NEXT_PMC(3, MINUS_1000 + 7, 3);
+	NEXT_STATUS(0);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	table()->ready = false;
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'P', 0, 3 },
+			{ 'P', 0x40000001, MINUS_1000 + 7 }, { 'W', ACK, 0x1 },
+			{ 'R', GLOBAL_CTRL, 0 }, { 'W', GLOBAL_CTRL, 0x7000000ff },
+			{ 'L', 0, LVT_NMI }, { 'P', 0, 3 }, { 'W', PMC0, MINUS_997 });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 1);
+	KUNIT_EXPECT_EQ(test, per_cpu(pmr_cpu_stats, 0).recovered - before, 1ULL);
+}
+
+/* What cannot have happened since the counter was looked at is not counted. */
+static void an_impossible_delta_is_not_counted(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	table()->looked = rdtsc() | 1;
+	NEXT_PMC(MINUS_1000 - BIT_ULL(46), MINUS_1000 - BIT_ULL(46));
+	KUNIT_EXPECT_EQ(test, pmr_intel.pmu.count(&hw), 0ULL);
+	del(&hw);
+	KUNIT_EXPECT_EQ(test, hw.count, 0ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 1000LL);
+}
+
+static void look(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	table()->looked = rdtsc() | 1;
+	pmr_watch_look();
+	local_irq_restore(flags);
+}
+
+static void a_look_that_finds_all_well(struct kunit *test)
+{
+	struct pmr_hw hw = general(true), other = fixed(false);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	KUNIT_ASSERT_TRUE(test, add(&other));
+	fake.lvtpc = LVT_NMI;
+	NEXT_STATUS(0);
+	NEXT_PMC(MINUS_1000 + 7, MINUS_1000 + 8);
+	look();
+	EXPECT_ACCESSES(test, { 'P', 0, MINUS_1000 + 7 }, { 'P', 0x40000001, MINUS_1000 + 8 },
+			{ 'R', FIXED_CTRL, 0xb0 }, { 'R', PERFEVTSEL0, 0x5300c4 },
+			{ 'l', 0, LVT_NMI }, { 'R', STATUS, 0 }, { 'R', GLOBAL_CTRL, 0x7000000ff });
+	KUNIT_EXPECT_EQ(test, hw.count, 0ULL);
+}
+
+/* Each register that something else has written is written again. */
+static void a_look_sets_registers_right(struct kunit *test)
+{
+	u64 before = per_cpu(pmr_cpu_stats, 0).repaired;
+	struct pmr_hw hw = general(true), other = fixed(false);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	KUNIT_ASSERT_TRUE(test, add(&other));
+	fake.msr[GLOBAL_CTRL] = 0;
+	fake.msr[FIXED_CTRL] = 0;
+	fake.msr[PERFEVTSEL0] = 0x4300c0;
+	fake.lvtpc = LVT_MASKED;
+	NEXT_STATUS(BIT_ULL(59));
+	NEXT_PMC(MINUS_1000, MINUS_1000);
+	look();
+	KUNIT_EXPECT_EQ(test, fake.msr[GLOBAL_CTRL], 0x7000000ffULL);
+	KUNIT_EXPECT_EQ(test, fake.msr[FIXED_CTRL], 0xb0ULL);
+	KUNIT_EXPECT_EQ(test, fake.msr[PERFEVTSEL0], 0x5300c4ULL);
+	KUNIT_EXPECT_EQ(test, fake.msr[ACK], BIT_ULL(59));
+	KUNIT_EXPECT_EQ(test, fake.lvtpc, LVT_NMI);
+	KUNIT_EXPECT_EQ(test, per_cpu(pmr_cpu_stats, 0).repaired - before, 1ULL);
+	KUNIT_EXPECT_EQ(test, table()->silenced, 0ULL);
+}
+
+/* A counter that somebody wrote goes on with what was left; only the jump is lost. */
+static void a_look_finds_a_jump(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	fake.lvtpc = LVT_NMI;
+	NEXT_STATUS(0);
+	NEXT_PMC(MINUS_1000 + 10);
+	look();
+	NEXT_PMC(BIT_ULL(46), BIT_ULL(46) + 1);
+	look();
+	KUNIT_EXPECT_EQ(test, hw.count, 11ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 989LL);
+	KUNIT_EXPECT_EQ(test, fake.msr[PMC0], (-989ULL) & GENMASK_ULL(47, 0));
+	KUNIT_EXPECT_EQ(test, fake.msr[PERFEVTSEL0], 0x5300c4ULL);
+	KUNIT_EXPECT_EQ(test, table()->active, 0x1ULL);
+}
+
+/* Wrapped, and no NMI: the sample comes at once when the counter is loaded with 2. */
+static void a_look_finds_a_silent_overflow(struct kunit *test)
+{
+	u64 before = per_cpu(pmr_cpu_stats, 0).recovered;
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	fake.lvtpc = LVT_NMI;
+	NEXT_STATUS(0);
+	NEXT_PMC(20, 21);
+	look();
+	KUNIT_EXPECT_EQ(test, hw.count, 1021ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, -21LL);
+	KUNIT_EXPECT_EQ(test, fake.msr[PMC0], 0xfffffffffffeULL);
+	KUNIT_EXPECT_EQ(test, per_cpu(pmr_cpu_stats, 0).recovered - before, 1ULL);
+}
+
+/* 1,000 NMIs that serve nothing stop all counters; nothing is added after that. */
+static void a_storm_is_broken(struct kunit *test)
+{
+	struct pmr_hw hw = general(true), more = fixed(false);
+	int i;
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	for (i = 0; i < 1000 && fake.msr[GLOBAL_CTRL]; i++) {
+		fake.lvtpc = LVT_MASKED;
+		NEXT_STATUS(0);
+		NEXT_PMC(MINUS_1000);
+		pmi();
+	}
+	/* Other tests may have made some of them. */
+	KUNIT_EXPECT_GT(test, i, 900);
+	KUNIT_EXPECT_EQ(test, fake.msr[GLOBAL_CTRL], 0ULL);
+	KUNIT_EXPECT_EQ(test, fake.lvtpc, LVT_MASKED);
+	KUNIT_EXPECT_FALSE(test, add(&more));
+	del(&hw);
+	KUNIT_EXPECT_FALSE(test, add(&hw));
 }
 
 /* Its bit may still be in the status: it is acknowledged and left stopped. */
@@ -819,6 +966,13 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(an_expected_pmi_is_claimed_once),
 	KUNIT_CASE(a_pmi_that_is_unmasked_late),
 	KUNIT_CASE(a_second_look_after_a_late_unmask),
+	KUNIT_CASE(an_eaten_status_is_found_by_the_counter),
+	KUNIT_CASE(an_impossible_delta_is_not_counted),
+	KUNIT_CASE(a_look_that_finds_all_well),
+	KUNIT_CASE(a_look_sets_registers_right),
+	KUNIT_CASE(a_look_finds_a_jump),
+	KUNIT_CASE(a_look_finds_a_silent_overflow),
+	KUNIT_CASE(a_storm_is_broken),
 	KUNIT_CASE(a_stopped_counter_stays_stopped),
 	KUNIT_CASE(a_counting_event_writes_no_sample),
 	KUNIT_CASE(throttling),

@@ -101,6 +101,12 @@ enum pmuring_holder {
  * @late_nmis: NMIs of pmuring that found their counter already stopped
  * @not_inherited: copies of events that a fork could not make, for want of
  *	memory at hand: those tasks are not counted
+ * @recovered: overflows whose PMI was lost, or whose status something else
+ *	acknowledged; they were served late
+ * @repaired: times that registers of the PMU were found changed, and were set right
+ * @storms: times that a CPU's PMU was silenced because of a storm of NMIs
+ * @failures: times that a CPU's PMU did not keep what was written to it, so that its
+ *	events went into error
  */
 struct pmuring_info {
 	__u32 size;
@@ -128,6 +134,10 @@ struct pmuring_info {
 	__u64 throttled;
 	__u64 late_nmis;
 	__u64 not_inherited;
+	__u64 recovered;
+	__u64 repaired;
+	__u64 storms;
+	__u64 failures;
 };
 
 #define PMURING_IOC_MAGIC	0xB5

@@ -52,6 +52,10 @@ static void sum_stats(struct pmuring_info *info)
 		info->samples += READ_ONCE(stats->samples);
 		info->lost += READ_ONCE(stats->lost);
 		info->throttled += READ_ONCE(stats->throttled);
+		info->recovered += READ_ONCE(stats->recovered);
+		info->repaired += READ_ONCE(stats->repaired);
+		info->storms += READ_ONCE(stats->storms);
+		info->failures += READ_ONCE(stats->failures);
 	}
 }
 

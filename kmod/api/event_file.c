@@ -15,9 +15,14 @@
 #include "core/sideband.h"
 #include "hooks/hooks.h"
 
-/* Nothing will come any more, or not before the CPU is back. */
+/*
+ * Nothing will come any more, or not before the CPU is back. An event that is not pinned
+ * is in error only because the PMU has failed.
+ */
 static bool has_hung_up(const struct pmr_event *event)
 {
+	if (READ_ONCE(event->state) == PMR_STATE_ERROR && !event->attr.pinned)
+		return true;
 	if (READ_ONCE(event->state) <= PMR_STATE_EXIT)
 		return list_empty(&event->children);
 	return !event->task && READ_ONCE(event->context->on_cpu) < 0;

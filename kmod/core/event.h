@@ -30,7 +30,7 @@ struct pmr_owner;
  * enum pmr_state - state of an event; the order carries meaning
  * @PMR_STATE_DEAD: closed, an inherited copy may still name it
  * @PMR_STATE_EXIT: its task has ended; the counts stay readable
- * @PMR_STATE_ERROR: pinned, and there was no counter for it
+ * @PMR_STATE_ERROR: pinned, and there was no counter for it; or the PMU has failed
  * @PMR_STATE_OFF: disabled by the user
  * @PMR_STATE_INACTIVE: enabled, but not counting
  * @PMR_STATE_ACTIVE: counting

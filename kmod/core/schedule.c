@@ -19,6 +19,7 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 
 #include "compat.h"
 #include "core/context.h"
@@ -279,6 +280,57 @@ static enum hrtimer_restart end_turn(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+static void fail_list(struct list_head *groups, u64 now)
+{
+	struct pmr_event *leader, *top;
+
+	list_for_each_entry(leader, groups, entry) {
+		if (leader->state != PMR_STATE_INACTIVE || !pmr_event_counts_here(leader) ||
+		    !pmr_group_needs_counters(leader))
+			continue;
+		pmr_group_update_times(leader, now);
+		leader->state = PMR_STATE_ERROR;
+		pmr_wait_place(leader);
+		top = leader->top;
+		set_bit(PMR_PENDING_POLL, &top->pending);
+		irq_work_queue(&top->work);
+	}
+}
+
+static void fail_all(struct pmr_context *context, u64 now)
+{
+	fail_list(&context->pinned, now);
+	fail_list(&context->flexible, now);
+	pmr_context_is_unique(context);
+	context->waiting = 0;
+	context->pinned_waiting = false;
+}
+
+/*
+ * The PMU lets nothing count on this CPU from now on: take off all groups that are on
+ * counters. They wait, or are in error if it is for good. Interrupts off.
+ */
+static void evict(bool for_good)
+{
+	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
+	struct pmr_context *task_context = this_cpu_read(pmr_task_context);
+
+	lockdep_assert_irqs_disabled();
+	pmr_clock_hold();
+	step(task_context, pmr_wait_stop);
+	step(cpu_context, pmr_wait_stop);
+	step(task_context, stop_pinned);
+	step(cpu_context, stop_pinned);
+	begin_turn(cpu_context, task_context);
+	if (for_good) {
+		step(task_context, fail_all);
+		step(cpu_context, fail_all);
+	}
+	__this_cpu_write(pmr_schedule_due, true);
+	pmr_schedule_fill();
+	pmr_clock_release();
+}
+
 /**
  * pmr_schedule_init() - make each CPU's timer
  */
@@ -286,6 +338,7 @@ void pmr_schedule_init(void)
 {
 	int cpu;
 
+	pmr_pmu_on_failure(evict);
 	for_each_possible_cpu(cpu)
 		pmr_hrtimer_setup(&per_cpu_ptr(&turns, cpu)->timer, end_turn);
 }

@@ -30,6 +30,12 @@ static inline u64 pmr_raw_delta(u64 prev, u64 now, u64 mask)
 	return (now - prev) & mask;
 }
 
+/* Counters wrap to 0 from the top half, where every load starts. */
+static inline bool pmr_has_wrapped(const struct pmr_hw *hw, u64 raw)
+{
+	return !(raw & (hw->mask ^ (hw->mask >> 1)));
+}
+
 /**
  * pmr_period_load() - events to program until the next PMI
  * @hw: event

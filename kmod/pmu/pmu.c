@@ -21,6 +21,7 @@
 #include "pmu/sysfs.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/nmi.h"
+#include "pmu/x86/watch.h"
 
 const struct pmr_pmu *pmr_pmu;
 DEFINE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);
@@ -178,6 +179,8 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
 void pmr_pmu_exit(void)
 {
 	pmr_sysfs_exit();
-	if (pmr_pmu)
-		pmr_nmi_unregister();
+	if (!pmr_pmu)
+		return;
+	pmr_nmi_unregister();
+	pmr_watch_exit();
 }

@@ -44,6 +44,7 @@ struct task_struct;
  * @counter_msr: MSR of the counter it runs on
  * @rdpmc: its number for RDPMC
  * @width: its width in bits
+ * @mask: the bits that it has
  * @config: PERFEVTSELx without EN and INT
  * @fixed_config: its four bits of FIXED_CTR_CTRL
  * @allowed: counters that can count it, as bits of GLOBAL_STATUS
@@ -76,6 +77,7 @@ struct pmr_hw {
 			u32 counter_msr;
 			u32 rdpmc;
 			u8 width;
+			u64 mask;
 			u64 config;
 			u64 fixed_config;
 			u64 allowed;
@@ -161,6 +163,10 @@ struct pmr_pmu {
  * @samples: samples written
  * @lost: records that found no room
  * @throttled: events throttled
+ * @recovered: overflows that came without status or PMI, and were served late
+ * @repaired: times that registers were found changed and set right
+ * @storms: times that the PMU was silenced because of a storm of NMIs
+ * @failures: times that registers did not keep what was written
  *
  * Written by the owning CPU from any context including NMI, read by anyone.
  */
@@ -170,6 +176,10 @@ struct pmr_cpu_stats {
 	u64 samples;
 	u64 lost;
 	u64 throttled;
+	u64 recovered;
+	u64 repaired;
+	u64 storms;
+	u64 failures;
 };
 
 DECLARE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);
@@ -193,6 +203,13 @@ void pmr_software_event(u32 event, u64 number, struct pt_regs *regs, u64 addr);
 void pmr_software_caller(unsigned long ip, unsigned long frame);
 void pmr_software_switch(void);
 void pmr_software_migration(void);
+
+/*
+ * The other way up: the machine's PMU lets nothing count on this CPU from now on.
+ * Interrupts off; @for_good: it will not do so again.
+ */
+typedef void (*pmr_evict_fn)(bool for_good);
+void pmr_pmu_on_failure(pmr_evict_fn evict);
 
 int pmr_pmu_init(pmr_overflow_fn overflow);
 void pmr_pmu_exit(void);

@@ -113,6 +113,12 @@ main() {
 	start e2e-nopmu "$here/e2e.sh" nopmu 6.1 --no-icount
 	# PMIs that arrive after their counter was stopped
 	start e2e-late "$here/e2e.sh" late 6.12 --cpu-flags pmu-skid=200,pmu-late=3000
+	# PMIs that are lost, and masked for those behind them, or arrive without status
+	start e2e-lossy "$here/e2e.sh" lossy 6.12 \
+		--cpu-flags pmu-lose=3,pmu-lose-masks=on,pmu-eat=5
+	# what firmware left behind, and silicon that interrupts while a counter is wrapped
+	start e2e-stale "$here/e2e.sh" stale 6.12 --cpu-flags \
+		pmu-stale=0x7c00000700000003,pmu-stale-pebs=0xff,pmu-relatch-counter=on
 	start checkpatch "$here/checkpatch.sh"
 	settle
 

@@ -9,7 +9,8 @@
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
 # PMU that pmuring knows; `late` those whose right answer does not depend on where a
-# PMI arrives; any other name all but nopmu's. The module is that of
+# PMI arrives; `lossy` those that stand the loss of PMIs; `stale` some that count; any
+# other name all but nopmu's. The module is that of
 # module.sh (kunit.sh for a test kernel), the programs are those of `make tools`;
 # on 6.1 the tool is the one built with sanitizers.
 
@@ -67,6 +68,10 @@ chosen() {
 			e2e-late:multiplex_* | e2e-late:pingpong_*)
 			echo "$test" ;;
 		e2e-late:*) ;;
+		e2e-lossy:silent_*) echo "$test" ;;
+		e2e-lossy:*) ;;
+		e2e-stale:count_* | e2e-stale:coexist_* | e2e-stale:silent_*) echo "$test" ;;
+		e2e-stale:*) ;;
 		*:nopmu*) ;;
 		*) echo "$test" ;;
 		esac

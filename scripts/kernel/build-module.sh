@@ -6,7 +6,8 @@
 #   build-module.sh KVER KDIR [MAKE-ARGUMENT...]
 #
 # KDIR is the kernel's build directory; empty: the headers of KVER (headers.sh).
-# The result is build/KVER/pmuring.ko (STAGE= puts it elsewhere). The sources appear in build/KVER as
+# The result is build/KVER/pmuring.ko (STAGE= puts it elsewhere), and the module of the
+# end-to-end tests, build/tests/neighbour-KVER.ko. The sources appear in build/KVER as
 # symlinks, so that one tree serves several kernels side by side.
 
 set -eu
@@ -20,7 +21,7 @@ STAGE=${STAGE:-$BUILD/$KVER}
 sources() {
 	cd "$ROOT"
 	[ -e Kbuild ] || die "no Kbuild in $ROOT: nothing to build"
-	find Kbuild kmod kunit uapi -type f \( -name Kbuild -o -name '*.[chS]' \)
+	find Kbuild kmod kunit uapi tools/tests/module -type f \( -name Kbuild -o -name '*.[chS]' \)
 }
 
 # Links to files that are gone would still be compiled: drop them first.
@@ -44,4 +45,7 @@ mkdir -p "$STAGE"
 exec 9> "$STAGE/.lock"
 flock 9
 stage
-make -C "$KDIR" M="$STAGE" --no-print-directory -j"$JOBS" "$@" modules
+make -C "$KDIR" M="$STAGE" PMURING_TESTS=m --no-print-directory -j"$JOBS" "$@" modules
+# where the end-to-end tests find it
+mkdir -p "$BUILD/tests"
+cp "$STAGE/tools/tests/module/neighbour.ko" "$BUILD/tests/neighbour-$KVER.ko"

@@ -113,6 +113,7 @@ void pmr_counters_occupy(struct pmr_counters *counters, struct pmr_hw *hw, int i
 	hw->idx = idx;
 	hw->last_idx = idx;
 	counters->hw[idx] = hw;
+	counters->seen &= ~BIT_ULL(idx);
 	if (hw->kernel)
 		counters->kernel |= BIT_ULL(idx);
 	barrier();	/* the NMI follows @hw where it sees the bit */
@@ -134,7 +135,7 @@ void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw)
 	barrier();	/* the NMI must not follow @hw once it is reused */
 	counters->kernel &= ~bit;
 	counters->dirty |= bit;
-	counters->full = 0;
+	counters->full = counters->silenced;
 	counters->hw[hw->idx] = NULL;
 	hw->idx = -1;
 }

@@ -20,6 +20,10 @@
  * @fixed_ctrl: what FIXED_CTR_CTRL holds
  * @late_until: jiffies until which a PMI without a cause is expected, because
  *	a counter was stopped after its overflow; 0 for none
+ * @silenced: all ones while nothing may count here, see watch.c, else 0
+ * @looked: TSC when watch.c last looked at the counters; 0: not yet
+ * @seen: counters whose value watch.c has noted while this event was on them
+ * @watched: watch.c will look again, or has been asked to
  * @ready: pmuring holds the PMU of this CPU and has programmed it
  * @hw: the event on each counter, NULL where @active lacks its bit
  *
@@ -34,6 +38,10 @@ struct pmr_counters {
 	u64 dirty;
 	u64 fixed_ctrl;
 	unsigned long late_until;
+	u64 silenced;
+	u64 looked;
+	u64 seen;
+	bool watched;
 	bool ready;
 	struct pmr_hw *hw[PMR_COUNTERS_MAX];
 };

@@ -6,6 +6,8 @@
  * context, sched_switch or a hard IRQ. pmr_intel_handle_pmi(): NMI. No locks; what both
  * share is the per-CPU table, see counters.h.
  *
+ * What was written once is not there for ever: watch.c looks after it.
+ *
  * GLOBAL_CTRL lets all counters run as long as pmuring holds the PMU, and each
  * event is switched by its own selector; so neither a context switch nor a PMI
  * pays for it. Counters therefore go on counting while a PMI is handled. For
@@ -14,32 +16,23 @@
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <asm/processor.h>
 
 #include "pmu/period.h"
 #include "pmu/user_page.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
+#include "pmu/x86/watch.h"
 
 static bool is_fixed(int idx)
 {
 	return idx >= PMR_FIXED_BASE;
 }
 
-static u64 value_mask(int idx)
+static void load(struct pmr_hw *hw)
 {
-	return is_fixed(idx) ? pmr_intel.fixed_value_mask : pmr_intel.gp_mask;
-}
-
-/* Counters wrap to 0 from the top half, where every load starts. */
-static bool has_wrapped(u64 raw, u64 mask)
-{
-	return !(raw & (mask ^ (mask >> 1)));
-}
-
-static void load(struct pmr_hw *hw, u64 mask)
-{
-	u64 raw = -pmr_period_load(hw, pmr_intel.pmu.max_period) & mask;
+	u64 raw = -pmr_period_load(hw, pmr_intel.pmu.max_period) & hw->mask;
 
 	pmr_wrmsr(hw->counter_msr, raw);
 	hw->prev_raw = raw;
@@ -77,17 +70,19 @@ static void address_counter(struct pmr_hw *hw, int idx)
 		hw->counter_msr = MSR_CORE_PERF_FIXED_CTR0 + idx - PMR_FIXED_BASE;
 		hw->rdpmc = PMR_RDPMC_FIXED + idx - PMR_FIXED_BASE;
 		hw->width = pmr_intel.pmu.fixed_width;
+		hw->mask = pmr_intel.fixed_value_mask;
 	} else {
 		hw->counter_msr = pmr_intel.gp_base + idx;
 		hw->rdpmc = idx;
 		hw->width = pmr_intel.pmu.gp_width;
+		hw->mask = pmr_intel.gp_mask;
 	}
 }
 
 static void start(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 {
 	address_counter(hw, idx);
-	load(hw, value_mask(idx));
+	load(hw);
 	pmr_counters_occupy(counters, hw, idx);
 	select_event(counters, hw);
 	if (unlikely(hw->user_page))
@@ -131,6 +126,8 @@ static noinline bool add_by_moving(struct pmr_counters *counters, struct pmr_hw 
 		if (owner[idx] != counters->hw[idx])
 			start(counters, owner[idx], idx);
 	}
+	if (!counters->watched)
+		pmr_watch_arm();
 	return true;
 }
 
@@ -154,6 +151,8 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 	}
 	for (i = 0; i < number; i++)
 		start(counters, hws[i], hws[i]->last_idx);
+	if (unlikely(!counters->watched))
+		pmr_watch_arm();
 	return true;
 }
 
@@ -178,6 +177,29 @@ static void expect_late_pmi(struct pmr_counters *counters, int idx)
 	counters->late_until = (jiffies + HZ / 10) | 1;
 }
 
+/* What cannot be true is taken out of the delta. */
+static noinline void doubt(struct pmr_hw *hw, u64 raw)
+{
+	u64 delta = pmr_raw_delta(hw->prev_raw, raw, hw->mask);
+	u64 believed = pmr_watch_believe(hw, delta);
+
+	if (believed == delta)
+		return;
+	hw->prev_raw = raw - believed;
+	__this_cpu_inc(pmr_cpu_stats.repaired);
+}
+
+/*
+ * Accounts what the counter has counted. A delta as big as this is either rare or not
+ * true: then watch.c is asked.
+ */
+static __always_inline void fold(struct pmr_hw *hw, u64 raw)
+{
+	if (unlikely(pmr_raw_delta(hw->prev_raw, raw, hw->mask) >> PMR_WATCH_DOUBT))
+		doubt(hw, raw);
+	pmr_period_fold(hw, raw, hw->mask);
+}
+
 static void intel_del(struct pmr_hw *hw)
 {
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
@@ -187,8 +209,8 @@ static void intel_del(struct pmr_hw *hw)
 	deselect_event(counters, hw);
 	pmr_counters_vacate(counters, hw);
 	raw = pmr_rdpmc(hw->rdpmc);
-	pmr_period_fold(hw, raw, value_mask(idx));
-	if (unlikely(has_wrapped(raw, value_mask(idx))))
+	fold(hw, raw);
+	if (unlikely(pmr_has_wrapped(hw, raw)))
 		expect_late_pmi(counters, idx);
 	if (unlikely(hw->user_page))
 		pmr_publish_stopped(hw);
@@ -212,22 +234,41 @@ static void intel_scrub(void)
 /* The NMI may fold and reload in the middle: then @reloads has moved on. */
 static u64 intel_count(const struct pmr_hw *hw)
 {
+	u64 count, delta;
 	u32 reloads;
-	u64 count;
 
+	lockdep_assert_irqs_disabled();
 	do {
 		reloads = READ_ONCE(hw->reloads);
 		barrier();	/* pairs with the one in reload() */
-		count = hw->count + pmr_raw_delta(hw->prev_raw, pmr_rdpmc(hw->rdpmc),
-						  value_mask(hw->idx));
+		count = hw->count;
+		delta = pmr_raw_delta(hw->prev_raw, pmr_rdpmc(hw->rdpmc), hw->mask);
 		barrier();	/* pairs with the one in reload() */
 	} while (READ_ONCE(hw->reloads) != reloads);
-	return count;
+	if (unlikely(delta >> PMR_WATCH_DOUBT))
+		delta = pmr_watch_believe(hw, delta);
+	return count + delta;
 }
 
-static void reload(struct pmr_hw *hw, u64 mask)
+/**
+ * pmr_intel_restart() - program an event's counter anew, where it is
+ * @hw: event on a counter of this CPU, interrupts off
+ *
+ * An overflow that was not served is due at once: the counter is loaded with the
+ * shortest period, see pmr_period_load().
+ */
+void pmr_intel_restart(struct pmr_hw *hw)
 {
-	load(hw, mask);
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	int idx = hw->idx;
+
+	intel_del(hw);
+	start(counters, hw, idx);
+}
+
+static void reload(struct pmr_hw *hw)
+{
+	load(hw);
 	barrier();	/* pairs with the ones in intel_count() */
 	WRITE_ONCE(hw->reloads, hw->reloads + 1);
 	if (unlikely(hw->user_page))
@@ -237,31 +278,55 @@ static void reload(struct pmr_hw *hw, u64 mask)
 /* NMI: the counter of @hw has, or may have, wrapped. */
 static __always_inline void overflow(struct pmr_hw *hw, struct pt_regs *regs)
 {
-	u64 mask = value_mask(hw->idx);
 	bool due;
 
-	pmr_period_fold(hw, pmr_rdpmc(hw->rdpmc), mask);
+	fold(hw, pmr_rdpmc(hw->rdpmc));
 	due = hw->sampling && !hw->throttled && pmr_period_renew(hw);
-	reload(hw, mask);
+	reload(hw);
 
-	if (due && unlikely(static_call(pmr_overflow)(hw, regs))) {
+	if (unlikely(!due)) {
+		pmr_watch_fruitless();
+		return;
+	}
+	if (unlikely(static_call(pmr_overflow)(hw, regs))) {
 		hw->throttled = true;
-		pmr_period_fold(hw, pmr_rdpmc(hw->rdpmc), mask);
-		reload(hw, mask);
+		fold(hw, pmr_rdpmc(hw->rdpmc));
+		reload(hw);
 	}
 }
 
 /* Version 1 has no status register: look at each counter. */
 static noinline u64 wrapped_counters(const struct pmr_counters *counters)
 {
-	u64 bits = counters->active, wrapped = 0;
+	u64 bits = READ_ONCE(counters->active), wrapped = 0;
 
 	for (; bits; bits &= bits - 1) {
-		int idx = __ffs64(bits);
+		const struct pmr_hw *hw = counters->hw[__ffs64(bits)];
 
-		if (has_wrapped(pmr_rdpmc(idx), pmr_intel.gp_mask))
-			wrapped |= BIT_ULL(idx);
+		if (pmr_has_wrapped(hw, pmr_rdpmc(hw->rdpmc)))
+			wrapped |= bits & -bits;
 	}
+	return wrapped;
+}
+
+/*
+ * An NMI without status. A neighbour or a hypervisor may have acknowledged it before us
+ * (perf does so beside us while it traces with Intel PT), and perf leaves GLOBAL_CTRL
+ * cleared then: counters that have wrapped are served all the same.
+ */
+static noinline u64 silent_counters(const struct pmr_counters *counters)
+{
+	u64 wrapped;
+
+	if (!pmr_intel.global)
+		return 0;
+	wrapped = wrapped_counters(counters);
+	if (wrapped) {
+		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_OVF_CTRL, wrapped);
+		__this_cpu_add(pmr_cpu_stats.recovered, hweight64(wrapped));
+	}
+	if (READ_ONCE(counters->ready) && !counters->silenced)
+		pmr_watch_control();
 	return wrapped;
 }
 
@@ -291,6 +356,7 @@ static noinline bool is_late_pmi(struct pmr_counters *counters)
 		return false;
 	counters->late_until = 0;
 	__this_cpu_inc(pmr_cpu_stats.late_nmis);
+	pmr_watch_fruitless();
 	return true;
 }
 
@@ -321,7 +387,8 @@ static noinline int serve_late_pmi(struct pmr_counters *counters, struct pt_regs
 {
 	if (!is_late_pmi(counters))
 		return 0;
-	pmr_lvtpc_write(APIC_DM_NMI);
+	if (!counters->silenced)
+		pmr_lvtpc_write(APIC_DM_NMI);
 	return 1 + serve_more(counters, read_and_acknowledge(counters), regs);
 }
 
@@ -346,8 +413,11 @@ static __always_inline int serve(struct pmr_counters *counters, struct pt_regs *
 	u64 status = read_and_acknowledge(counters);
 	int served;
 
-	if (unlikely(!status))
-		return serve_late_pmi(counters, regs);
+	if (unlikely(!status)) {
+		status = silent_counters(counters);
+		if (!status)
+			return serve_late_pmi(counters, regs);
+	}
 	if (!late) {
 		pmr_lvtpc_write(APIC_DM_NMI);
 		if (counters->kernel & ~status)

@@ -71,6 +71,7 @@ void pmr_intel_clear_stale(void);
 int pmr_intel_handle_pmi(struct pmr_counters *counters, struct pt_regs *regs);
 int pmr_intel_handle_pmi_late(struct pmr_counters *counters, struct pt_regs *regs);
 void pmr_intel_unmask_late(void);
+void pmr_intel_restart(struct pmr_hw *hw);
 int pmr_intel_reserve(void);
 void pmr_intel_release(void);
 void pmr_intel_cpu_start(void);

@@ -12,6 +12,7 @@
 #include "pmu/x86/intel.h"
 #include "pmu/x86/leftovers.h"
 #include "pmu/x86/msr.h"
+#include "pmu/x86/watch.h"
 
 /**
  * struct saved - the PMU of one CPU as it was found
@@ -185,6 +186,11 @@ void pmr_intel_cpu_start(void)
 	counters->kernel = 0;
 	counters->dirty = pmr_intel.counters;	/* by whoever had them before */
 	counters->fixed_ctrl = 0;
+	counters->full = 0;
+	counters->silenced = 0;
+	counters->looked = 0;
+	counters->seen = 0;
+	counters->watched = false;
 	if (was->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
 		pmr_wrmsr(MSR_IA32_DEBUGCTLMSR,
 			  was->debugctl & ~DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI);
@@ -217,6 +223,7 @@ void pmr_intel_started(void)
  */
 void pmr_intel_cpu_stop(void)
 {
+	pmr_watch_cpu_stop();
 	quiesce();
 	WRITE_ONCE(this_cpu_ptr(&pmr_counters)->ready, false);
 	restore(this_cpu_ptr(&saved));

@@ -23,6 +23,7 @@
 
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
+#include "pmu/x86/watch.h"
 
 /* Events whose first occurrence is awaited: rounds of so many PAUSEs. */
 #define ROUNDS	100
@@ -345,5 +346,6 @@ const struct pmr_pmu *pmr_intel_probe(void)
 		return ERR_PTR(-ENODEV);
 	if (interrupts_again())
 		pmr_intel_unmask_late();
+	pmr_watch_init();
 	return &pmr_intel.pmu;
 }

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Somebody else writes the PMU's registers, or it loses power, while events count: the
+ * module notices within a tick, sets right what it can, and never counts what cannot have
+ * happened; INFO and the log say so. Events on a PMU that keeps nothing go into error. A
+ * storm of NMIs is broken.
+ *
+ * Writes MSRs by /dev/cpu/N/msr; needs the PMU-modelling QEMU, where counts are exact.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "events.h"
+#include "machine.h"
+#include "tap.h"
+#include "workload.h"
+
+#define ROUNDS	1000
+#define LENGTH	(ROUNDS * WORK_ROUND + WORK_TAIL)
+
+/* many ticks of the kernel, whatever its HZ, in user mode; and what one may count */
+#define TICKS	2000000
+#define ONE	12000000
+
+#define PMC0		0x4c1
+#define EVENTSEL0	0x186
+#define FIXED_CTR0	0x309
+#define FIXED_CTRL	0x38d
+#define GLOBAL_CTRL	0x38f
+#define DEBUGCTL	0x1d9
+#define STATUS_SET	0x391
+#define FROZEN		0x800000000000000ULL
+
+static void write_msr(uint32_t msr, uint64_t value)
+{
+	if (!msr_write(0, msr, value))
+		bail_out("cannot write MSR %#x", msr);
+}
+
+static uint64_t read_msr(uint32_t msr)
+{
+	uint64_t value = 0;
+
+	if (!msr_read(0, msr, &value))
+		bail_out("cannot read MSR %#x", msr);
+	return value;
+}
+
+/* exactly one of them counts: user-mode branches only run on a general counter */
+static int open_branches(void)
+{
+	struct perf_event_attr attr = raw(0x00c4);
+
+	attr.exclude_kernel = 1;
+	return open_event(&attr, 0, -1);
+}
+
+static void count_again(int fd, const char *what)
+{
+	uint64_t before = read_value(fd);
+
+	work_counted(fd, ROUNDS);
+	is(read_value(fd) - before, LENGTH, "  %s", what);
+}
+
+/* a register is written while an event counts; a tick later it counts on */
+static void spoilt(uint32_t msr, uint64_t value, const char *name)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	struct pmuring_info before = module_info();
+	int fd = open_self(&attr);
+	uint64_t kept, good, now, after;
+
+	work_counted(fd, ROUNDS);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(TICKS);
+	good = read_value(fd);
+	kept = msr == FIXED_CTR0 || msr == PMC0 ? 0 : read_msr(msr);
+	write_msr(msr, value);
+	work(TICKS);
+	now = read_value(fd);
+	after = kept ? read_msr(msr) : 0;
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	between(now, good - ONE, good + 4 * (uint64_t)TICKS * WORK_ROUND,
+		"%s: no count goes wild", name);
+	ok(now > good + ONE / 2, "  the event counts on");
+	if (kept)
+		is(after, kept, "  the register is as it was");
+	else
+		ok(1, "  a counter counts");
+	count_again(fd, "and counts right");
+	ok(module_info().repaired > before.repaired, "  INFO says that it was repaired");
+	close(fd);
+}
+
+/* a counter is written, and read before a tick could have passed: nothing is believed */
+static void jump(uint64_t value, const char *name)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	int fd = open_self(&attr);
+	uint64_t good;
+
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(TICKS);
+	good = read_value(fd);
+	write_msr(FIXED_CTR0, value);
+	/* what was counted since the module last looked is gone */
+	between(read_value(fd), good - ONE, good + ONE, "%s: read at once", name);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	between(read_value(fd), good - ONE, good + ONE, "  and when it has stopped");
+	close(fd);
+}
+
+static void sampled(void)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 100000, PERF_SAMPLE_IP);
+	int fd = open_self(&attr);
+	struct tally tally;
+	struct ring ring;
+
+	map_ring(&ring, fd, 16);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(TICKS);
+	write_msr(FIXED_CTR0, 1ULL << 47);
+	tally = drain(&ring, NULL, NULL);
+	work(TICKS);
+	tally = drain(&ring, NULL, NULL);
+	ok(tally.samples > 200, "samples come again after the counter was set back 2^47");
+	ring_unmap(&ring);
+	close(fd);
+}
+
+static void power_lost(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t good, before = module_info().repaired;
+	int fd = open_self(&attr), branches = open_branches();
+
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	switch_event(branches, PERF_EVENT_IOC_ENABLE);
+	work(TICKS);
+	good = read_value(fd);
+	write_msr(QPMU_CONTROL, QPMU_POWER_LOSS);
+	work(TICKS);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	switch_event(branches, PERF_EVENT_IOC_DISABLE);
+	between(read_value(fd), good - ONE, good + 4 * (uint64_t)TICKS * WORK_ROUND,
+		"power lost: no count goes wild");
+	count_again(fd, "and counts right again");
+	ok(module_info().repaired > before, "  INFO says that it was repaired");
+	close(branches);
+	close(fd);
+}
+
+static short poll_now(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	poll(&pollfd, 1, 0);
+	return pollfd.revents;
+}
+
+static void dead_for_good(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t before = module_info().failures, value;
+	int fd = open_self(&attr);
+	struct ring ring;
+
+	map_ring(&ring, fd, 1);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(TICKS);
+	is(poll_now(fd) & POLLHUP, 0, "a PMU that works: no HUP");
+	write_msr(QPMU_CONTROL, QPMU_IGNORE);
+	work(TICKS);
+	ok(poll_now(fd) & POLLHUP, "a PMU that keeps nothing: HUP");
+	is(read(fd, &value, sizeof(value)), 0, "  read() finds the event in error");
+	is(module_info().failures, before + 1, "  INFO counts the failure");
+	write_msr(QPMU_CONTROL, QPMU_ALIVE);
+	ring_unmap(&ring);
+	close(fd);
+	sleep_ms(20);
+	fd = open_self(&attr);
+	work_counted(fd, ROUNDS);
+	is(read_value(fd), LENGTH, "  when it works again, so do new events");
+	close(fd);
+}
+
+static void storm(uint64_t control, const char *name)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t before = module_info().storms;
+	struct count count;
+	int fd;
+
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	fd = open_self(&attr);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(ROUNDS);
+	write_msr(QPMU_CONTROL, control);
+	work(TICKS);
+	is(module_info().storms, before + 1, "%s: broken, INFO says so", name);
+	ok(read_msr(QPMU_CONTROL) > 0, "  before it was over");
+	write_msr(QPMU_CONTROL, QPMU_STORM(0));
+	count = read_count(fd);
+	ok(count.running < count.enabled, "  the times say that the event did not count");
+	for (int i = 0; i < 100 && read_count(fd).running == count.running; i++) {
+		sleep_ms(100);
+		work(ROUNDS);
+	}
+	ok(read_count(fd).running > count.running, "  it counts again after a while");
+	close(fd);
+	fd = open_self(&attr);
+	work_counted(fd, ROUNDS);
+	is(read_count(fd).value, LENGTH, "  and right");
+	close(fd);
+}
+
+int main(void)
+{
+	int log = kernel_log_open();
+
+	if (!machine_is_exact())
+		return skip_all("not the QEMU that models a PMU");
+	if (!pmu_is_there())
+		return skip_all("no PMU");
+	plan(7 * 5 + 3 * 2 + 1 + 3 + 5 + 2 * 5);
+	cpu_pin(0);
+	close(log);
+	spoilt(GLOBAL_CTRL, 0, "GLOBAL_CTRL cleared");
+	spoilt(FIXED_CTRL, 0, "FIXED_CTRL cleared");
+	spoilt(FIXED_CTRL, 0xbbb, "fixed counters switched by somebody");
+	spoilt(STATUS_SET, FROZEN, "counters frozen");
+	spoilt(FIXED_CTR0, 0, "a counter set to 0");
+	spoilt(FIXED_CTR0, (1ULL << 48) - 100000, "a counter set to its end");
+	spoilt(FIXED_CTR0, 1ULL << 47, "a counter set back");
+	jump(0, "a counter set to 0");
+	jump(1ULL << 46, "a counter set far on");
+	jump((1ULL << 47) - 1000, "a counter set back to before its start");
+	sampled();
+	power_lost();
+	dead_for_good();
+	storm(QPMU_STORM(2000000), "NMIs without status");
+	storm(QPMU_STATUS_STORM(2000000), "NMIs with status and no overflow");
+	return done();
+}
