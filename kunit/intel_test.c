@@ -676,6 +676,22 @@ static void a_storm_is_broken(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, add(&hw));
 }
 
+/* An entry that is another counter's is not touched. */
+static void an_entry_that_is_misplaced(struct kunit *test)
+{
+	u64 before = per_cpu(pmr_cpu_stats, 0).misplaced;
+	struct pmr_hw hw = general(true);
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	hw.idx = 5;
+	NEXT_PMC(3);
+	NEXT_STATUS(0x1);
+	KUNIT_EXPECT_EQ(test, pmi(), 1);
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0x1 }, { 'W', ACK, 0x1 }, { 'L', 0, LVT_NMI });
+	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
+	KUNIT_EXPECT_EQ(test, per_cpu(pmr_cpu_stats, 0).misplaced - before, 1ULL);
+}
+
 /* Its bit may still be in the status: it is acknowledged and left stopped. */
 static void a_stopped_counter_stays_stopped(struct kunit *test)
 {
@@ -973,6 +989,7 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(a_look_finds_a_jump),
 	KUNIT_CASE(a_look_finds_a_silent_overflow),
 	KUNIT_CASE(a_storm_is_broken),
+	KUNIT_CASE(an_entry_that_is_misplaced),
 	KUNIT_CASE(a_stopped_counter_stays_stopped),
 	KUNIT_CASE(a_counting_event_writes_no_sample),
 	KUNIT_CASE(throttling),

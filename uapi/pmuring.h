@@ -107,6 +107,8 @@ enum pmuring_holder {
  * @storms: times that a CPU's PMU was silenced because of a storm of NMIs
  * @failures: times that a CPU's PMU did not keep what was written to it, so that its
  *	events went into error
+ * @misplaced: entries in a CPU's table of counters that did not belong there; not 0 is a
+ *	fault of the module
  */
 struct pmuring_info {
 	__u32 size;
@@ -138,6 +140,7 @@ struct pmuring_info {
 	__u64 repaired;
 	__u64 storms;
 	__u64 failures;
+	__u64 misplaced;
 };
 
 #define PMURING_IOC_MAGIC	0xB5

@@ -56,6 +56,7 @@ static void sum_stats(struct pmuring_info *info)
 		info->repaired += READ_ONCE(stats->repaired);
 		info->storms += READ_ONCE(stats->storms);
 		info->failures += READ_ONCE(stats->failures);
+		info->misplaced += READ_ONCE(stats->misplaced);
 	}
 }
 

@@ -166,6 +166,7 @@ struct pmr_pmu {
  * @recovered: overflows that came without status or PMI, and were served late
  * @repaired: times that registers were found changed and set right
  * @storms: times that the PMU was silenced because of a storm of NMIs
+ * @misplaced: entries of a CPU's table that an NMI found to be another counter's
  * @failures: times that registers did not keep what was written
  *
  * Written by the owning CPU from any context including NMI, read by anyone.
@@ -180,6 +181,7 @@ struct pmr_cpu_stats {
 	u64 repaired;
 	u64 storms;
 	u64 failures;
+	u64 misplaced;
 };
 
 DECLARE_PER_CPU(struct pmr_cpu_stats, pmr_cpu_stats);

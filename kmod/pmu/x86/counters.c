@@ -5,6 +5,8 @@
  * NMI reads the table. No locks.
  */
 #include <linux/bitops.h>
+#include <linux/bug.h>
+#include <linux/lockdep.h>
 #include <linux/smp.h>
 
 #include "pmu/x86/counters.h"
@@ -110,6 +112,10 @@ bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsig
  */
 void pmr_counters_occupy(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 {
+	lockdep_assert_irqs_disabled();
+	/* Free in production: each switch comes this way. */
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ON_ONCE(counters->active & BIT_ULL(idx));
 	hw->idx = idx;
 	hw->last_idx = idx;
 	counters->hw[idx] = hw;
@@ -131,6 +137,7 @@ void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw)
 {
 	u64 bit = BIT_ULL(hw->idx);
 
+	lockdep_assert_irqs_disabled();
 	WRITE_ONCE(counters->active, counters->active & ~bit);
 	barrier();	/* the NMI must not follow @hw once it is reused */
 	counters->kernel &= ~bit;

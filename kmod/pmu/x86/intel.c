@@ -17,6 +17,7 @@
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
+#include <linux/preempt.h>
 #include <asm/processor.h>
 
 #include "pmu/period.h"
@@ -137,6 +138,7 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 	u64 used = counters->active;
 	unsigned int i;
 
+	lockdep_assert_irqs_disabled();
 	/* Thousands may wait; each of them asks at each switch. */
 	for (i = 0; i < number; i++)
 		if (unlikely(!(hws[i]->allowed & ~counters->full)))
@@ -162,6 +164,7 @@ static bool intel_fits(struct pmr_hw *const *hws, unsigned int number)
 	struct pmr_hw *owner[PMR_COUNTERS_MAX] = {};
 	u64 full;
 
+	might_sleep();
 	return pmr_counters_assign(owner, hws, number, &full);
 }
 
@@ -206,6 +209,10 @@ static void intel_del(struct pmr_hw *hw)
 	int idx = hw->idx;
 	u64 raw;
 
+	lockdep_assert_irqs_disabled();
+	/* Another CPU's, or none: what is on that counter here is not this event's. */
+	if (WARN_ON_ONCE(idx < 0 || counters->hw[idx] != hw))
+		return;
 	deselect_event(counters, hw);
 	pmr_counters_vacate(counters, hw);
 	raw = pmr_rdpmc(hw->rdpmc);
@@ -222,6 +229,7 @@ static void intel_scrub(void)
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	u64 bits = counters->dirty & ~counters->active;
 
+	lockdep_assert_irqs_disabled();
 	counters->dirty = 0;
 	for (; bits; bits &= bits - 1) {
 		int idx = __ffs64(bits);
@@ -369,10 +377,12 @@ static __always_inline int serve_counters(struct pmr_counters *counters, u64 sta
 		int idx = __ffs64(status);
 
 		served++;
-		if (likely(READ_ONCE(counters->active) & BIT_ULL(idx)))
+		if (unlikely(!(READ_ONCE(counters->active) & BIT_ULL(idx))))
+			__this_cpu_inc(pmr_cpu_stats.late_nmis);
+		else if (likely(counters->hw[idx]->idx == idx))
 			overflow(counters->hw[idx], regs);
 		else
-			__this_cpu_inc(pmr_cpu_stats.late_nmis);
+			__this_cpu_inc(pmr_cpu_stats.misplaced);
 	}
 	return served;
 }
@@ -463,6 +473,9 @@ static __always_inline int handle(struct pt_regs *regs, const bool late)
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	int served;
 
+	/* Free in production: each sample comes this way. */
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ON_ONCE(!in_nmi());
 	/* A counter that is stopped for good may leave one PMI behind. */
 	if (unlikely(!READ_ONCE(counters->ready)) && !counters->late_until)
 		return 0;

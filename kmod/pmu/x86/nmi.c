@@ -4,6 +4,7 @@
  * context; no locks. The handlers themselves belong to the drivers: only they
  * know whether an NMI is theirs.
  */
+#include <linux/kernel.h>
 #include <asm/nmi.h>
 
 #include "pmu/x86/nmi.h"
@@ -19,6 +20,7 @@ static struct nmiaction action = { .name = "pmuring" };
  */
 int pmr_nmi_register(pmr_nmi_fn handler)
 {
+	might_sleep();
 	INIT_LIST_HEAD(&action.list);
 	action.handler = handler;
 	return __register_nmi_handler(NMI_LOCAL, &action);
@@ -31,5 +33,6 @@ int pmr_nmi_register(pmr_nmi_fn handler)
  */
 void pmr_nmi_unregister(void)
 {
+	might_sleep();
 	unregister_nmi_handler(NMI_LOCAL, action.name);
 }

@@ -275,6 +275,7 @@ bool pmr_intel_works(void)
 	u64 value;
 	bool ours;
 
+	might_sleep();
 	verdict = (struct verdict) {};
 	pmr_intel.debugctl = !pmr_rdmsr_safe(MSR_IA32_DEBUGCTLMSR, &value);
 	pmr_intel.pebs = !pmr_rdmsr_safe(MSR_IA32_PEBS_ENABLE, &value);
