@@ -151,6 +151,35 @@ static bool look_at_holder(const struct pmuring_info *info)
 	return false;
 }
 
+/* of all NMIs; a counter that is stopped after its overflow leaves a late one now and then */
+#define LATE_PERCENT	20
+#define LATE_ENOUGH	1000
+
+static void look_at_nmis(const struct pmuring_info *info)
+{
+	unsigned int percent = info->nmis ? info->late_nmis * 100 / info->nmis : 0;
+	bool high = info->nmis >= LATE_ENOUGH && percent >= LATE_PERCENT;
+
+	say(high ? LOOK : GOOD, "NMIs", "%llu since the module was loaded, %u %% of them found nothing to do%s",
+	    (unsigned long long)info->nmis, percent,
+	    high ? ": this CPU interrupts twice for an overflow; report its family and model" : "");
+	if (info->recovered)
+		say(LOOK, "overflows", "%llu came without an interrupt or a status and were served late: another driver or the hypervisor takes them",
+		    (unsigned long long)info->recovered);
+	if (info->repaired)
+		say(LOOK, "registers", "found changed and set right %llu times: something else writes to the PMU (modprobe -r msr?), or it loses power",
+		    (unsigned long long)info->repaired);
+	if (info->storms)
+		say(BAD, "storms", "%llu times NMIs came without end and the PMU was silenced for a while: see the kernel's log",
+		    (unsigned long long)info->storms);
+	if (info->failures)
+		say(BAD, "failures", "%llu times the PMU did not keep what was written to it: see the kernel's log",
+		    (unsigned long long)info->failures);
+	if (info->misplaced)
+		say(BAD, "table", "%llu entries of counters were wrong: please report this fault of the module",
+		    (unsigned long long)info->misplaced);
+}
+
 static bool has_perfmon(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -239,6 +268,8 @@ static const char *look_at_sampling(const struct pmuring_info *info)
 
 	look_at_permission(info);
 	look_at_past(info);
+	if (pmu)
+		look_at_nmis(info);
 	look_at_symbols();
 	if (pmu && free)
 		return try_it(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cycles:u") ?
