@@ -143,6 +143,18 @@ static const char *explain_eacces(const struct perf_event_attr *attr, pid_t pid)
 	return "this process belongs to another user, has capabilities that the caller lacks, or runs a program that may not be read or changes its user: run as root";
 }
 
+/* the kernel's limit on files, or one of the module's on events */
+static const char *explain_emfile(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	if (fd < 0 && errno == EMFILE)
+		return "too many open files: raise ulimit -n, or watch fewer CPUs, threads or events";
+	if (fd >= 0)
+		close(fd);
+	return "too many events: the module's parameter max_events limits those of each user without CAP_PERFMON, and a task or CPU can have 1024, and 32 more for each CPU of the machine: watch fewer threads or events, end other sessions of this user, or raise max_events";
+}
+
 /* the module writes the size that it knows into an attr of an unknown one */
 static const char *explain_e2big(const struct perf_event_attr *attr)
 {
@@ -193,8 +205,9 @@ const char *door_explain_event(int err, const struct perf_event_attr *attr,
 		return cpu >= 0 ? "this CPU is offline or does not exist: see /sys/devices/system/cpu/online" :
 				  strerror(err);
 	case EMFILE:
+		return explain_emfile();
 	case ENFILE:
-		return "too many open files: raise ulimit -n, or watch fewer CPUs, threads or events";
+		return "too many open files on this machine: raise sysctl fs.file-max";
 	default:
 		return strerror(err);
 	}

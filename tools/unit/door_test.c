@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "door.h"
 #include "tap.h"
@@ -25,11 +27,24 @@ static void names(int err, const struct perf_event_attr *attr, pid_t pid, const 
 	ok(strstr(text, cause), "%s: %s", strerror(err), cause);
 }
 
+/* as if no more files could be opened */
+static void without_files(const struct perf_event_attr *attr)
+{
+	struct rlimit was, none;
+
+	getrlimit(RLIMIT_NOFILE, &was);
+	none = was;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	names(EMFILE, attr, 0, "ulimit -n");
+	setrlimit(RLIMIT_NOFILE, &was);
+}
+
 int main(void)
 {
 	struct perf_event_attr user = event(true), kernel = event(false), unknown = event(true);
 
-	plan(6);
+	plan(7);
 	names(EACCES, &user, -1, "whole CPUs");
 	names(EACCES, &kernel, 1, "watching the kernel");
 	names(EACCES, &user, 1, "another user");
@@ -37,6 +52,7 @@ int main(void)
 	/* as PMURING_IOC_OPEN leaves it when it knows less */
 	unknown.size = PERF_ATTR_SIZE_VER0;
 	names(E2BIG, &unknown, 0, "older");
-	names(EMFILE, &user, 0, "ulimit -n");
+	names(EMFILE, &user, 0, "max_events");
+	without_files(&user);
 	return done();
 }
