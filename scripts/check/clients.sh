@@ -5,7 +5,7 @@
 # libpfm4's examples, on the kernel's perf and through the preload library, one
 # boot.
 #
-#   clients.sh NAME 6.1|6.12 [VM-OPTION...]
+#   clients.sh NAME 6.1|6.12|base|debug|kcsan [VM-OPTION...]
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/clients/nopmu*_test.sh on a kernel
 # that leaves the PMU alone; any other name all the others.
@@ -16,6 +16,7 @@
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/results.sh"
+. "$ROOT/scripts/check/kernel.sh"
 begin
 
 NAME=clients-$1
@@ -24,7 +25,7 @@ shift 2
 LOG=$OUT/$NAME.log
 CLIENTS=$ROOT/tools/tests/clients
 LIBRARY=$BUILD/tools/libpmuring-preload.so
-KVER=$("$ROOT/scripts/kernel/versions.sh" "$KERNEL")
+choose_kernel "$KERNEL"
 MODULE=${MODULE:-$OUT/$KVER/pmuring.ko}
 
 # chosen: the names of the scripts
@@ -66,8 +67,8 @@ boot() {
 	# the kernel finds no PMU that it can drive, though CPUID shows one
 	clients-nopmu*) args+=(--append clearcpuid=arch_perfmon) ;;
 	esac
-	"$ROOT/scripts/vm/run" --kernel "$KERNEL" --name "$NAME" --log "$OUT/$NAME.console" \
-		--timeout 1500 "${args[@]}" \
+	"$ROOT/scripts/vm/run" --kernel "$IMAGE" --name "$NAME" --log "$OUT/$NAME.console" \
+		--timeout 1500 "${VM[@]}" "${args[@]}" \
 		--file "$BUILD/tests/spin:/tests/" --file "$BUILD/tests/clients:/tests/" \
 		--file "$MODULE" --file "$ROOT/scripts/check/run-tests.sh" "$@" -- \
 		"export SIDES='${SIDES:-kernel pmuring}'; /root/run-tests.sh /root/pmuring.ko$list"

@@ -3,46 +3,28 @@
 #
 # A stage of `make check`: the test programs against the real module, one boot.
 #
-#   e2e.sh NAME 6.1|6.12|base|debug [VM-OPTION...]
+#   e2e.sh NAME 6.1|6.12|base|debug|kcsan [VM-OPTION...]
 #
-# 6.1 and 6.12 are stock Debian kernels, base and debug the test kernels.
+# 6.1 and 6.12 are stock Debian kernels, the others test kernels, where a minute of
+# stress is 5 s.
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
 # PMU that pmuring knows; `late` those whose right answer does not depend on where a
 # PMI arrives; `lossy` those that stand the loss of PMIs; `stale` some that count; any
-# other name all but nopmu's. The module is that of
-# module.sh (kunit.sh for a test kernel), the programs are those of `make tools`;
-# on 6.1 the tool is the one built with sanitizers.
+# other name all but nopmu's. TESTS="exec_test task_test" picks among them. The module
+# is that of module.sh (kunit.sh for a test kernel), the programs are those of
+# `make tools`; on 6.1 the tool is the one built with sanitizers.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/results.sh"
+. "$ROOT/scripts/check/kernel.sh"
 begin
 
 NAME=e2e-$1
 KERNEL=$2
 shift 2
 LOG=$OUT/$NAME.log
-
-# set_kernel: IMAGE, what scripts/vm/run boots, and KVER
-set_kernel() {
-	local kdir
-
-	case $KERNEL in
-	base|debug)
-		kdir=$("$ROOT/scripts/kernel/test-kernel.sh" "$KERNEL")
-		IMAGE=$kdir/arch/x86/boot/bzImage
-		KVER=$(cat "$kdir/include/config/kernel.release")
-		# the unit tests have a stage of their own
-		VM=(--append kunit.enable=0 --memory 2G)
-		;;
-	*)
-		IMAGE=$KERNEL
-		KVER=$("$ROOT/scripts/kernel/versions.sh" "$KERNEL")
-		VM=(--module msr)
-		;;
-	esac
-}
 
 tool() {
 	case $KERNEL in
@@ -59,6 +41,7 @@ chosen() {
 	for test in "$ROOT"/tools/tests/*_test.c "$ROOT"/tools/tests/*_test.sh; do
 		[ -e "$test" ] || continue
 		name=${test##*/}
+		case " ${TESTS:-${name%.*}} " in *" ${name%.*} "*) ;; *) continue ;; esac
 		case $test in *.c) test=$BUILD/tests/${name%.c} ;; esac
 		case $NAME:$name in
 		e2e-nopmu*:nopmu*) echo "$test" ;;
@@ -82,7 +65,7 @@ boot() {
 	local -a files=(--file "$OUT/$KVER/pmuring.ko" --file "$ROOT/scripts/check/run-tests.sh")
 	local file list=
 
-	for file in $TESTS; do
+	for file in $CHOSEN; do
 		files+=(--file "$file:/tests/")
 		list+=" /tests/${file##*/}"
 	done
@@ -93,7 +76,7 @@ boot() {
 	"$ROOT/scripts/vm/run" --kernel "$IMAGE" --name "$NAME" --log "$OUT/$NAME.console" \
 		--timeout 1500 "${VM[@]}" --program "$(tool)" --program perf \
 		"${files[@]}" "$@" -- \
-		"echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent; /root/run-tests.sh /root/pmuring.ko$list"
+		"export PMURING_STRESS_SECONDS=${MINUTE:-60}; echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent; /root/run-tests.sh /root/pmuring.ko$list"
 }
 
 present() {
@@ -104,12 +87,13 @@ present() {
 	done
 }
 
-set_kernel
-TESTS=$(chosen)
+choose_kernel "$KERNEL"
+case $KERNEL in 6.*) VM+=(--module msr) ;; *) MINUTE=5 ;; esac
+CHOSEN=$(chosen)
 # shellcheck disable=SC2086	# one word for each test, throughout
-if [ -z "$TESTS" ]; then
+if [ -z "$CHOSEN" ]; then
 	fail "$NAME" "no test to run"
-elif ! present $TESTS; then
+elif ! present $CHOSEN; then
 	fail "$NAME" "tests that did not build: run 'make tools'"
 elif [ ! -e "$OUT/$KVER/pmuring.ko" ]; then
 	fail "$NAME" "no module: scripts/check/module.sh $KERNEL, for a test kernel kunit.sh, comes first"
@@ -125,6 +109,6 @@ else
 	fi
 	# shellcheck disable=SC2046,SC2086
 	python3 "$ROOT/scripts/check/tap.py" tap "$NAME" "$LOG" "$RESULTS" \
-		$(basename -s .sh -a $TESTS) || fail "$NAME" "its results cannot be read"
+		$(basename -s .sh -a $CHOSEN) || fail "$NAME" "its results cannot be read"
 fi
 finish

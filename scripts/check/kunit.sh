@@ -4,7 +4,7 @@
 # A stage of `make check`: the KUnit suites of pmuring.ko in the test kernel,
 # under the PMU-modelling QEMU.
 #
-#   kunit.sh [base|debug]
+#   kunit.sh [base|debug|kcsan]
 #
 # Every suite that a file in kunit/ defines has to run: the list is taken from
 # the sources.

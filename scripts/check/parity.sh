@@ -4,7 +4,7 @@
 # A stage of `make check`: the same questions to the kernel's perf and to pmuring
 # in one boot, and their answers compared line by line.
 #
-#   parity.sh 6.1|6.12 [VM-OPTION...]
+#   parity.sh 6.1|6.12|base|debug|kcsan [VM-OPTION...]
 #   parity.sh --table	the rows of the README's table of differences
 #
 # tools/tests/parity/ has the questions. What differs on purpose is in its file
@@ -16,6 +16,7 @@
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/results.sh"
+. "$ROOT/scripts/check/kernel.sh"
 
 DIFFERENCES=$ROOT/tools/tests/parity/differences
 # so many cases there are at least, whatever becomes of the program
@@ -45,7 +46,7 @@ begin
 KERNEL=$1
 shift
 NAME=parity-$KERNEL
-KVER=$("$ROOT/scripts/kernel/versions.sh" "$KERNEL")
+choose_kernel "$KERNEL"
 SHARE=$OUT/$NAME.share
 MODULE=${PARITY_MODULE:-$OUT/$KVER/pmuring.ko}
 
@@ -65,8 +66,8 @@ in_guest() {
 boot() {
 	rm -rf "$SHARE"
 	mkdir -p "$SHARE"
-	"$ROOT/scripts/vm/run" --kernel "$KERNEL" --name "$NAME" --log "$OUT/$NAME.console" \
-		--timeout 900 --memory 1G --program "$BUILD/parity/parity" \
+	"$ROOT/scripts/vm/run" --kernel "$IMAGE" --name "$NAME" --log "$OUT/$NAME.console" \
+		--timeout 900 --memory 1G "${VM[@]}" --program "$BUILD/parity/parity" \
 		--file "$BUILD/tests/spin" --file "$BUILD/tools/libpmuring-preload.so" \
 		--file "$MODULE" --share "$SHARE" "$@" -- "$(in_guest)"
 }
@@ -94,7 +95,7 @@ sane() {
 
 # The list of what differs, for the reader, goes to a log of its own.
 compare() {
-	awk -F'\t' -v name="$NAME" -v kernel="$KERNEL" -v log_="$OUT/$NAME.log" '
+	awk -F'\t' -v name="$NAME" -v kernel="$SERIES" -v log_="$OUT/$NAME.log" '
 		function differ(list, case_) { return list == "" ? case_ : list " " case_ }
 		FILENAME ~ /differences$/ {
 			if ($0 !~ /^#/ && ($2 == kernel || $2 == "both"))

@@ -174,9 +174,13 @@ static void spoil_tail(struct world *w, volatile struct perf_event_mmap_page *pa
 	}
 }
 
+static volatile uint64_t *word(char *at, size_t number)
+{
+	return (volatile uint64_t *)at + number;
+}
+
 static long touch(struct world *w, char *at, size_t len)
 {
-	uint64_t volatile *word = (uint64_t volatile *)at;
 	static __thread char page[PAGE];
 	struct iovec iov = { at, PAGE };
 	uint64_t sum = 0;
@@ -186,10 +190,10 @@ static long touch(struct world *w, char *at, size_t len)
 		spoil_tail(w, (volatile struct perf_event_mmap_page *)at);
 		return 0;
 	case 4:
-		word[rng_below(&w->rng, 512)] = rng_any(&w->rng);
+		*word(at, rng_below(&w->rng, 512)) = rng_any(&w->rng);
 		return 0;
 	case 5:
-		word[rng_below(&w->rng, len / 8)] = 0;
+		*word(at, rng_below(&w->rng, len / 8)) = 0;
 		return 0;
 	case 6:
 		memset((void *)at, rng_next(&w->rng), PAGE);
@@ -200,7 +204,7 @@ static long touch(struct world *w, char *at, size_t len)
 		return read(PIPE_FD, page, sizeof(page));
 	default:
 		for (size_t i = 0; i < len; i += 256)
-			sum += word[i / 8];
+			sum += *word(at, i / 8);
 		return sum & 1;
 	}
 }
