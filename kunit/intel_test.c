@@ -171,6 +171,7 @@ static int intel_init(struct kunit *test)
 	describe(test, 0x07300804, 0x603, 0x2000);
 	pmr_intel.debugctl = true;
 	pmr_intel.pebs = true;
+	pmr_intel.opaque = false;
 	fake.msr[GLOBAL_CTRL] = 0x7000000ff;
 	static_call_update(pmr_overflow, fake_overflow);
 	kunit_activate_static_stub(test, pmr_rdmsr, fake_rdmsr);
@@ -589,9 +590,18 @@ static void a_look_that_finds_all_well(struct kunit *test)
 	NEXT_PMC(MINUS_1000 + 7, MINUS_1000 + 8);
 	look();
 	EXPECT_ACCESSES(test, { 'P', 0, MINUS_1000 + 7 }, { 'P', 0x40000001, MINUS_1000 + 8 },
-			{ 'R', FIXED_CTRL, 0xb0 }, { 'R', PERFEVTSEL0, 0x5300c4 },
-			{ 'l', 0, LVT_NMI }, { 'R', STATUS, 0 }, { 'R', GLOBAL_CTRL, 0x7000000ff });
+			{ 'l', 0, LVT_NMI }, { 'R', STATUS, 0 }, { 'R', FIXED_CTRL, 0xb0 },
+			{ 'R', PERFEVTSEL0, 0x5300c4 }, { 'R', GLOBAL_CTRL, 0x7000000ff });
 	KUNIT_EXPECT_EQ(test, hw.count, 0ULL);
+
+	/* What does not read back is not looked at. */
+	pmr_intel.opaque = true;
+	fake.msr[GLOBAL_CTRL] = 0;
+	NEXT_PMC(MINUS_1000 + 9, MINUS_1000 + 9);
+	NEXT_STATUS(0);
+	look();
+	EXPECT_ACCESSES(test, { 'P', 0, MINUS_1000 + 9 }, { 'P', 0x40000001, MINUS_1000 + 9 },
+			{ 'l', 0, LVT_NMI }, { 'R', STATUS, 0 });
 }
 
 /* Each register that something else has written is written again. */

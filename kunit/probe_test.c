@@ -32,6 +32,7 @@
  * @faulting: MSR that faults when read, or 0
  * @read_only: MSR that ignores writes, or 0
  * @narrow: counter MSR that loses its upper bits, or 0
+ * @opaque: MSR that reads 0 whatever was written, or 0
  * @still: counter that stands still, as bit of GLOBAL_CTRL
  * @stuck: bits of GLOBAL_STATUS that cannot be cleared
  * @refused: bits that fault if written to acknowledge them
@@ -42,6 +43,7 @@ struct machine {
 	u32 faulting;
 	u32 read_only;
 	u32 narrow;
+	u32 opaque;
 	u64 still;
 	u64 stuck;
 	u64 refused;
@@ -76,7 +78,7 @@ static void time_passes(void)
 static int fake_rdmsr_safe(u32 msr, u64 *value)
 {
 	time_passes();
-	*value = fake.msr[msr];
+	*value = msr == fake.opaque ? 0 : fake.msr[msr];
 	return fake.faulting == msr ? -EIO : 0;
 }
 
@@ -189,6 +191,21 @@ static void rdpmc_must_work(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, works());
 }
 
+/* Selectors or GLOBAL_CTRL that read as 0 are no fault; they are not looked at later. */
+static void an_opaque_pmu(struct kunit *test)
+{
+	pmr_intel.opaque = false;
+	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_FALSE(test, pmr_intel.opaque);
+	fake.opaque = PERFEVTSEL0 + 2;
+	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_TRUE(test, pmr_intel.opaque);
+	pmr_intel.opaque = false;
+	fake.opaque = GLOBAL_CTRL;
+	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_TRUE(test, pmr_intel.opaque);
+}
+
 /* Without the event of instructions only the registers can be tried. */
 static void nothing_to_count(struct kunit *test)
 {
@@ -232,6 +249,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(a_counter_that_keeps_nothing),
 	KUNIT_CASE(a_counter_that_stands_still),
 	KUNIT_CASE(rdpmc_must_work),
+	KUNIT_CASE(an_opaque_pmu),
 	KUNIT_CASE(nothing_to_count),
 	KUNIT_CASE(stale_status_is_cleared),
 	KUNIT_CASE(frozen_for_good),

@@ -29,6 +29,7 @@
  * @instructions: CPUID lists the architectural event of retired instructions
  * @debugctl: there is IA32_DEBUGCTL
  * @pebs: there is IA32_PEBS_ENABLE
+ * @opaque: selectors or GLOBAL_CTRL do not read back as written, though counters count
  */
 struct pmr_intel {
 	struct pmr_pmu pmu;
@@ -42,6 +43,7 @@ struct pmr_intel {
 	bool instructions;
 	bool debugctl;
 	bool pebs;
+	bool opaque;
 };
 
 extern struct pmr_intel pmr_intel;

@@ -116,6 +116,21 @@ static bool keeps(const struct trial *trial, u64 value)
 	       now == value;
 }
 
+static bool reads_back(u32 msr, u64 want)
+{
+	u64 now;
+
+	return !pmr_rdmsr_safe(msr, &now) && now == want;
+}
+
+/* A hypervisor may do what it is told and give another answer. */
+static void look_whether_it_reads_back(const struct trial *trial)
+{
+	if (!reads_back(trial->select, trial->on) ||
+	    (pmr_intel.global && !reads_back(MSR_CORE_PERF_GLOBAL_CTRL, trial->control)))
+		WRITE_ONCE(pmr_intel.opaque, true);
+}
+
 /* Return: whether it counts; a slow event may need some rounds. */
 static bool counts(const struct trial *trial)
 {
@@ -125,6 +140,7 @@ static bool counts(const struct trial *trial)
 	err = pmr_wrmsr_safe(trial->counter, 0) ?: pmr_wrmsr_safe(trial->select, trial->on);
 	if (!err && pmr_intel.global)
 		err = pmr_wrmsr_safe(MSR_CORE_PERF_GLOBAL_CTRL, trial->control);
+	look_whether_it_reads_back(trial);
 	for (round = 0; !err && !seen && round < ROUNDS; round++) {
 		for (i = 0; i < PAUSES; i++)
 			cpu_relax();
@@ -277,6 +293,7 @@ bool pmr_intel_works(void)
 
 	might_sleep();
 	verdict = (struct verdict) {};
+	pmr_intel.opaque = false;
 	pmr_intel.debugctl = !pmr_rdmsr_safe(MSR_IA32_DEBUGCTLMSR, &value);
 	pmr_intel.pebs = !pmr_rdmsr_safe(MSR_IA32_PEBS_ENABLE, &value);
 	cpus_read_lock();

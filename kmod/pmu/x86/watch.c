@@ -142,7 +142,7 @@ u64 pmr_watch_believe(const struct pmr_hw *hw, u64 delta)
  */
 void pmr_watch_control(void)
 {
-	if (!pmr_intel.global ||
+	if (!pmr_intel.global || pmr_intel.opaque ||
 	    !(~pmr_rdmsr(MSR_CORE_PERF_GLOBAL_CTRL) & pmr_intel.counters))
 		return;
 	pmr_wrmsr(MSR_CORE_PERF_GLOBAL_CTRL, pmr_intel.counters);
@@ -199,10 +199,15 @@ static bool mend_selectors(const struct pmr_counters *counters)
 	return changed;
 }
 
-/* With interrupts on, every PMI that was delivered has been handled, and unmasked. */
+static bool lvtpc_is_right(void)
+{
+	return (pmr_lvtpc_read() & (APIC_LVT_MASKED | APIC_MODE_MASK)) == APIC_DM_NMI;
+}
+
+/* A PMI that was delivered is handled, and the entry unmasked, before a second look. */
 static bool mend_lvtpc(void)
 {
-	if ((pmr_lvtpc_read() & (APIC_LVT_MASKED | APIC_MODE_MASK)) == APIC_DM_NMI)
+	if (lvtpc_is_right() || lvtpc_is_right())
 		return false;
 	pmr_lvtpc_write(APIC_DM_NMI);
 	return true;
@@ -222,13 +227,15 @@ static bool mend_status(void)
 
 static bool mend_all(const struct pmr_counters *counters)
 {
-	bool changed = mend_selectors(counters);
+	bool changed = mend_lvtpc();
 
-	changed |= mend_lvtpc();
-	if (pmr_intel.global) {
+	if (pmr_intel.global)
 		changed |= mend_status();
+	if (unlikely(pmr_intel.opaque))
+		return changed;
+	changed |= mend_selectors(counters);
+	if (pmr_intel.global)
 		changed |= mend(MSR_CORE_PERF_GLOBAL_CTRL, pmr_intel.counters, pmr_intel.counters);
-	}
 	return changed;
 }
 
