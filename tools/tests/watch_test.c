@@ -239,7 +239,7 @@ int main(void)
 	spoilt(FIXED_CTR0, 1ULL << 47, "a counter set back");
 	jump(0, "a counter set to 0");
 	jump(1ULL << 46, "a counter set far on");
-	jump((1ULL << 47) - 1000, "a counter set back to before its start");
+	jump((1ULL << 47) - 1000000000, "a counter set back to before its start");
 	sampled();
 	power_lost();
 	dead_for_good();
