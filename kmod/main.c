@@ -29,12 +29,15 @@ static int __init pmuring_init(void)
 	err = pmr_task_table_init();
 	if (err)
 		goto exit_owner;
+	err = pmr_inherit_init();
+	if (err)
+		goto exit_table;
 	pmr_tick_init();
 	pmr_schedule_init();
 	pmr_user_page_init();
 	err = pmr_pmu_init(pmr_event_overflow);
 	if (err)
-		goto exit_table;
+		goto exit_inherit;
 	pmr_contexts_init();
 	err = pmr_hotplug_init();
 	if (err)
@@ -51,6 +54,8 @@ exit_hotplug:
 	pmr_hotplug_exit();
 exit_pmu:
 	pmr_pmu_exit();
+exit_inherit:
+	pmr_inherit_exit();
 exit_table:
 	pmr_task_table_exit();
 exit_owner:

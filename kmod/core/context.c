@@ -12,6 +12,7 @@
 #include <linux/smp.h>
 
 #include "core/context.h"
+#include "core/inherit.h"
 
 DEFINE_PER_CPU(struct pmr_context, pmr_cpu_context);
 DEFINE_PER_CPU(struct pmr_context *, pmr_task_context);
@@ -34,6 +35,7 @@ void pmr_context_init(struct pmr_context *context)
 	context->queue = RB_ROOT_CACHED;
 	context->last_cpu = -1;
 	context->on_cpu = -1;
+	pmr_inherit_init_context(context);
 	refcount_set(&context->ref, 1);
 }
 

@@ -7,6 +7,7 @@
 #define PMR_CONTEXT_H
 
 #include <linux/hrtimer.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -16,6 +17,7 @@
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "core/event.h"
 
@@ -38,6 +40,7 @@ struct pmr_task_slot;
  * @events: all events, siblings included
  * @sideband: those that ask for sideband records
  * @number: how many in @events
+ * @active: how many of them count; 0 while the context is out
  * @pinned_waiting: a pinned group may be enabled and not counting
  * @waiting: flexible groups that found no counter when last tried
  * @on_cpu: the CPU it is in on, or -1
@@ -57,11 +60,17 @@ struct pmr_task_slot;
  * @family: not 0: contexts of the same number hold copies of the same events in
  *	the same state, so that it does not matter which of them is in
  * @offspring: not 0: the family of the contexts of forked tasks
- * @mutex: makes groups and inherited copies stand still for task context:
- *	held to attach, detach, read and control. Outside of @lock
+ * @mutex: held by task context to attach, detach, read and control. Groups do
+ *	not grow and copies do not go while it is held; an exec may still take
+ *	events out of groups, under @lock alone. Outside of @lock
  * @task: the task, NULL for a CPU's context; a reference that @slot holds.
  *	Changes when two contexts of a family change places
- * @slot: the task's place in the table, see core/task.c
+ * @slot: the task's place in the table, see core/task_table.c
+ * @ended_lock: protects @ended and @reaping; a leaf
+ * @ended: copies that have ended, whose tops are in this context
+ * @reaping: the reaper of @ended is on its way or at work; it holds a reference
+ * @kick: queues @reaper: that wakes a worker, which @lock forbids
+ * @reaper: empties @ended, see core/reap.c
  * @ref: each event holds one
  * @rcu: lookups in the table run under RCU
  */
@@ -72,6 +81,7 @@ struct pmr_context {
 	struct list_head events;
 	struct list_head sideband;
 	unsigned int number;
+	unsigned int active;
 	bool pinned_waiting;
 	unsigned int waiting;
 	int on_cpu;
@@ -91,9 +101,16 @@ struct pmr_context {
 	u64 family;
 	u64 offspring;
 
-	struct mutex mutex;	/* makes groups and copies stand still */
+	struct mutex mutex;	/* groups do not grow, copies do not go */
 	struct task_struct *task;
 	struct pmr_task_slot *slot;
+
+	raw_spinlock_t ended_lock;	/* protects ended and reaping */
+	struct list_head ended;
+	bool reaping;
+	struct irq_work kick;
+	struct work_struct reaper;
+
 	refcount_t ref;
 	struct rcu_head rcu;
 };

@@ -4,8 +4,8 @@
  * on and off, set counts to zero, change periods. A group, if asked for; the
  * inherited copies always.
  *
- * Task context, may sleep; takes the context's mutex, so that groups and copies
- * stand still. Those static functions that get a context run where
+ * Task context, may sleep; takes the context's mutex, so that groups do not grow and
+ * copies do not go. Those static functions that get a context run where
  * pmr_context_call() puts them: on the event's CPU, interrupts off, context
  * locked.
  */
@@ -74,17 +74,46 @@ static void with_copies(struct pmr_event *event, pmr_context_fn fn)
 		pmr_context_call(copy->context, fn, copy);
 }
 
+/**
+ * struct pick - the members of a group
+ * @event: one of them
+ * @members: gets the leader, then the siblings
+ */
+struct pick {
+	struct pmr_event *event;
+	struct list_head members;
+};
+
+/* The list outlives the group: an exec may take members out of that at any time. */
+static void pick_group(struct pmr_context *context, void *arg)
+{
+	struct pick *pick = arg;
+	struct pmr_event *leader = pick->event->leader, *sibling;
+
+	list_add_tail(&leader->picked, &pick->members);
+	pmr_for_each_sibling(sibling, leader)
+		list_add_tail(&sibling->picked, &pick->members);
+}
+
+static void control_group(struct pmr_event *event, pmr_context_fn fn)
+{
+	struct pick pick = { .event = event, .members = LIST_HEAD_INIT(pick.members) };
+	struct pmr_event *member, *next;
+
+	pmr_context_call(event->context, pick_group, &pick);
+	list_for_each_entry_safe(member, next, &pick.members, picked) {
+		list_del_init(&member->picked);
+		with_copies(member, fn);
+	}
+}
+
 static void control(struct pmr_event *event, bool group, pmr_context_fn fn)
 {
-	struct pmr_event *sibling;
-
 	mutex_lock(&event->context->mutex);
 	if (group)
-		event = event->leader;
-	with_copies(event, fn);
-	if (group)
-		pmr_for_each_sibling(sibling, event)
-			with_copies(sibling, fn);
+		control_group(event, fn);
+	else
+		with_copies(event, fn);
 	mutex_unlock(&event->context->mutex);
 }
 

@@ -3,9 +3,10 @@
  * Owns reading: what an event, or all members of a group, have counted, with
  * what inherited copies have, live or ended.
  *
- * Task context, may sleep; takes the context's mutex, so that groups and copies
- * stand still, and no copy's count is met twice or not at all on its way from
- * the copy to the event. Those static functions that get a context run where
+ * Task context, may sleep; takes the context's mutex, so that groups do not grow and
+ * copies do not go, and no copy's count is met twice or not at all on its way from
+ * the copy to the event. An exec may take members out of groups until the context
+ * is locked, so groups are walked there. Those static functions that get a context run where
  * pmr_context_call() puts them.
  */
 #include <linux/slab.h>
@@ -72,41 +73,33 @@ void pmr_event_read(struct pmr_event *event, struct pmr_value *value)
 
 /**
  * struct group_read - a group on its way from a context
- * @leader: its leader, or a copy of that
+ * @event: the member that is read; then each copy of the leader in turn
+ * @leader: its leader
+ * @generation: the group's, as it has been laid out
+ * @nr_siblings: likewise
  * @words: what read() will return
+ * @room: how many there is room for
+ * @used: how many it is
  * @enabled: where in it the leader's time is added to, or NULL
  * @running: likewise
  * @counts: where the first count is added to
  * @stride: words from one count to the next
+ * @error: -ECHILD, or -ENOSPC
  */
 struct group_read {
+	struct pmr_event *event;
 	struct pmr_event *leader;
+	u32 generation;
+	u32 nr_siblings;
 	u64 *words;
+	unsigned int room;
+	unsigned int used;
 	u64 *enabled;
 	u64 *running;
 	u64 *counts;
 	unsigned int stride;
+	int error;
 };
-
-/* Any number of contexts add to the same words. */
-static void read_group(struct pmr_context *context, void *arg)
-{
-	struct group_read *read = arg;
-	struct pmr_event *leader = read->leader, *event;
-	u64 *count = read->counts;
-
-	pmr_event_update_times(leader, pmr_context_time(context));
-	if (read->enabled)
-		*read->enabled += leader->enabled;
-	if (read->running)
-		*read->running += leader->running;
-	*count += count_of(leader);
-	pmr_for_each_sibling(event, leader) {
-		count += read->stride;
-		*count += count_of(event);
-	}
-	pmr_event_update_user_page(leader);
-}
 
 static void begin_member(u64 *word, u64 format, const struct pmr_event *event)
 {
@@ -140,23 +133,80 @@ static void begin_group(struct group_read *read, u64 format)
 	}
 }
 
-/* A copy that does not mirror its original cannot be added member by member. */
-static bool mirrors(const struct pmr_event *copy, const struct pmr_event *leader)
+/* Any number of contexts add to the same words. */
+static void add_counts(struct group_read *read, struct pmr_event *leader, u64 now)
 {
-	return copy->nr_siblings == leader->nr_siblings && copy->generation == leader->generation;
+	struct pmr_event *event;
+	u64 *count = read->counts;
+
+	pmr_event_update_times(leader, now);
+	if (read->enabled)
+		*read->enabled += leader->enabled;
+	if (read->running)
+		*read->running += leader->running;
+	*count += count_of(leader);
+	pmr_for_each_sibling(event, leader) {
+		count += read->stride;
+		*count += count_of(event);
+	}
+	pmr_event_update_user_page(leader);
 }
 
-static int read_copies(struct group_read *read, struct pmr_event *leader)
+/* An exec may take members out of a group until its context is locked. */
+static void read_group(struct pmr_context *context, void *arg)
+{
+	struct group_read *read = arg;
+	struct pmr_event *leader = read->event->leader;
+	u64 format = read->event->attr.read_format;
+
+	read->leader = leader;
+	read->generation = leader->generation;
+	read->nr_siblings = leader->nr_siblings;
+	read->used = pmr_read_words(format, leader->nr_siblings + 1);
+	if (read->used > read->room) {
+		read->error = -ENOSPC;
+		return;
+	}
+	begin_group(read, format);
+	add_counts(read, leader, pmr_context_time(context));
+}
+
+/* A copy that does not mirror its original cannot be added member by member. */
+static void read_copy(struct pmr_context *context, void *arg)
+{
+	struct group_read *read = arg;
+	struct pmr_event *copy = read->event;
+
+	if (copy->nr_siblings != read->nr_siblings || copy->generation != read->generation)
+		read->error = -ECHILD;
+	else
+		add_counts(read, copy, pmr_context_time(context));
+}
+
+static void read_with_copies(struct group_read *read)
 {
 	struct pmr_event *copy;
 
-	pmr_for_each_copy(copy, leader) {
-		if (!mirrors(copy, leader))
-			return -ECHILD;
-		read->leader = copy;
-		pmr_context_call(copy->context, read_group, read);
+	pmr_context_call(read->event->context, read_group, read);
+	if (read->error)
+		return;
+	pmr_for_each_copy(copy, read->leader) {
+		read->event = copy;
+		pmr_context_call(copy->context, read_copy, read);
+		if (read->error)
+			return;
 	}
-	return 0;
+}
+
+/* Return: words that a group's counts take at most while the mutex is held. */
+static unsigned int group_words(struct pmr_event *event)
+{
+	unsigned int words;
+
+	raw_spin_lock_irq(&event->context->lock);
+	words = pmr_read_words(event->attr.read_format, event->leader->nr_siblings + 1);
+	raw_spin_unlock_irq(&event->context->lock);
+	return words;
 }
 
 /**
@@ -172,35 +222,26 @@ static int read_copies(struct group_read *read, struct pmr_event *leader)
  */
 ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
 {
-	struct pmr_context *context = event->context;
 	u64 format = event->attr.read_format;
 	struct group_read read = {
+		.event = event,
 		.stride = pmr_read_words(format, 1) - pmr_read_words(format, 0),
 	};
-	struct pmr_event *leader;
-	ssize_t bytes, ret;
 
-	mutex_lock(&context->mutex);
-	leader = event->leader;
-	read.leader = leader;
-	bytes = pmr_read_words(format, leader->nr_siblings + 1) * sizeof(u64);
-	ret = bytes > size ? -ENOSPC : 0;
-	if (!ret) {
-		read.words = kmalloc(bytes, GFP_KERNEL);
-		ret = read.words ? 0 : -ENOMEM;
-	}
-	if (!ret) {
-		begin_group(&read, format);
-		pmr_context_call(context, read_group, &read);
-		ret = read_copies(&read, leader);
-	}
-	mutex_unlock(&context->mutex);
-	if (ret) {
+	mutex_lock(&event->context->mutex);
+	read.room = min_t(size_t, group_words(event), size / sizeof(u64));
+	read.words = kmalloc_array(read.room, sizeof(u64), GFP_KERNEL);
+	if (read.words)
+		read_with_copies(&read);
+	else
+		read.error = -ENOMEM;
+	mutex_unlock(&event->context->mutex);
+	if (read.error) {
 		kfree(read.words);
-		return ret;
+		return read.error;
 	}
 	*words = read.words;
-	return bytes;
+	return read.used * sizeof(u64);
 }
 
 /**
@@ -241,15 +282,18 @@ static bool too_big(const struct pmr_event *event, unsigned int members)
  */
 int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event)
 {
-	unsigned int members = leader->nr_siblings + 2;
+	unsigned int members;
 	struct pmr_event *sibling;
+	bool big;
 
+	lockdep_assert_held(&leader->context->mutex);
 	if (leader == event)
 		return 0;
-	if (too_big(event, members) || too_big(leader, members))
-		return -E2BIG;
+	raw_spin_lock_irq(&leader->context->lock);
+	members = leader->nr_siblings + 2;
+	big = too_big(event, members) || too_big(leader, members);
 	pmr_for_each_sibling(sibling, leader)
-		if (too_big(sibling, members))
-			return -E2BIG;
-	return 0;
+		big |= too_big(sibling, members);
+	raw_spin_unlock_irq(&leader->context->lock);
+	return big ? -E2BIG : 0;
 }

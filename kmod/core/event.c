@@ -19,7 +19,6 @@
 #include "core/output.h"
 #include "core/owner.h"
 #include "core/pool.h"
-#include "core/sideband.h"
 #include "pmu/period.h"
 #include "sample/freq.h"
 #include "sample/sample.h"
@@ -71,6 +70,8 @@ void pmr_event_init_common(struct pmr_event *event)
 	INIT_LIST_HEAD(&event->sideband);
 	INIT_LIST_HEAD(&event->children);
 	INIT_LIST_HEAD(&event->child);
+	INIT_LIST_HEAD(&event->reap);
+	INIT_LIST_HEAD(&event->picked);
 	INIT_LIST_HEAD(&event->attached);
 	INIT_LIST_HEAD(&event->owned);
 	raw_spin_lock_init(&event->children_lock);
@@ -143,13 +144,20 @@ struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu)
 	return event;
 }
 
+static bool is_in_use(const struct pmr_event *event)
+{
+	return event->state == PMR_STATE_ACTIVE || event->hw.idx >= 0 || !list_empty(&event->all);
+}
+
 static void free_event(struct kref *ref)
 {
 	struct pmr_event *event = container_of(ref, struct pmr_event, ref);
 	struct pmr_event *top = event->top;
 
+	/* Rather a leak than an NMI that follows a pointer to what is something else. */
+	if (WARN_ON_ONCE(is_in_use(event)))
+		return;
 	irq_work_sync(&event->work);
-	pmr_sideband_wait(event);
 	if (event->task)
 		put_task_struct(event->task);
 	if (event->context)
@@ -289,7 +297,7 @@ void pmr_event_close(struct pmr_event *event)
 	pmr_context_call(context, remove, event);
 	pmr_inherit_orphan(event, &doomed);
 	mutex_unlock(&context->mutex);
-	pmr_inherit_free(event, &doomed);
+	pmr_inherit_free(&doomed);
 	pmr_output_detach(event);
 	pmr_event_put(event);
 }

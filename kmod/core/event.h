@@ -14,7 +14,6 @@
 #include <linux/pid_namespace.h>
 #include <linux/rbtree.h>
 #include <linux/rcupdate.h>
-#include <linux/smp.h>
 #include <linux/wait.h>
 
 #include "pmu/pmu.h"
@@ -87,8 +86,7 @@ enum pmr_place {
 #define PMR_PENDING_WAKE	0	/* wake the readers of its ring, send SIGIO */
 #define PMR_PENDING_DISABLE	1	/* the last overflow that REFRESH granted */
 #define PMR_PENDING_HUP		2	/* SIGIO says POLL_HUP */
-#define PMR_PENDING_POLL	4	/* poll() has another answer; no signal */
-#define PMR_PENDING_READ	3	/* copy: not @work's; its READ record is on its way */
+#define PMR_PENDING_POLL	3	/* poll() has another answer; no signal */
 
 /**
  * struct pmr_event - an event
@@ -112,7 +110,6 @@ enum pmr_place {
  * @freq_period: period that gives sample_freq, in fractions, or 0
  * @pending: PMR_PENDING_* bits for @work
  * @work: does what an overflow cannot, in hard IRQ on the same CPU
- * @read_call: copy: takes its READ record to the CPU of its ring
  * @state: enum pmr_state, under the context's lock
  * @cpu: the only CPU it counts on, or -1
  * @context: where it is scheduled; holds a reference
@@ -139,9 +136,12 @@ enum pmr_place {
  * @children_lock: protects @children, and @orphaned, against forks on several
  *	CPUs. Who removes holds the context's mutex as well
  * @orphaned: top: closed, no copies any more
- * @reaping: copy: its task has ended, the reaper will free it; under its
- *	context's lock
- * @reap: copy: on the way to the reaper
+ * @reaping: copy: it has ended, and @reap is linked; under its context's lock
+ * @reap: copy: in the list of ended copies of its top's context, see core/reap.c
+ * @read_due: copy: the reaper writes its READ record on the CPU of the ring
+ * @end_pid: copy: pid of its task when it ended, for that record
+ * @end_tid: copy: likewise
+ * @picked: in a list that a holder of the context's mutex makes of a group
  * @child_count: top: counts of copies whose tasks have ended
  * @child_enabled: top: and their times
  * @child_running: top: and their times
@@ -180,7 +180,6 @@ struct pmr_event {
 	u64 freq_period;
 	unsigned long pending;
 	struct irq_work work;
-	call_single_data_t read_call;
 
 	int state;
 	int cpu;
@@ -206,7 +205,11 @@ struct pmr_event {
 	raw_spinlock_t children_lock;	/* protects children against forks */
 	bool orphaned;
 	bool reaping;
-	struct llist_node reap;
+	struct list_head reap;
+	bool read_due;
+	u32 end_pid;
+	u32 end_tid;
+	struct list_head picked;
 	u64 child_count;
 	u64 child_enabled;
 	u64 child_running;

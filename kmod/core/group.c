@@ -112,6 +112,7 @@ static void has_started(struct pmr_event *event, u64 now)
 {
 	pmr_event_update_times(event, now);
 	event->state = PMR_STATE_ACTIVE;
+	event->context->active++;
 	if (!event->hw.pmu->software)
 		__this_cpu_inc(counting.hardware);
 	if (unlikely(pmr_freq_steers(event))) {
@@ -304,6 +305,7 @@ void pmr_event_stop(struct pmr_event *event, u64 now)
 	pmr_event_update_times(event, now);
 	event->hw.pmu->del(&event->hw);
 	event->state = PMR_STATE_INACTIVE;
+	event->context->active--;
 	if (!event->hw.pmu->software)
 		__this_cpu_dec(counting.hardware);
 	if (unlikely(__this_cpu_read(counting.exclusive) == event))

@@ -250,7 +250,6 @@ void pmr_task_fork(struct task_struct *child, u64 clone_flags)
 	if (child->mm && child->mm != current->mm)
 		pmr_rdpmc_forked(child->mm);
 	pmr_sideband_fork(child);
-	pmr_inherit_reap();
 }
 
 /**

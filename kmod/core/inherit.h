@@ -9,11 +9,11 @@
 #include "core/event.h"
 
 /* core/reap.c; pmr_task_fork() of core/inherit.c is in context.h */
-void pmr_inherit_end(struct pmr_event *event);
-void pmr_inherit_remove(struct pmr_event *event);
-void pmr_inherit_reap(void);
+void pmr_inherit_end(struct pmr_event *copy);
+void pmr_inherit_init_context(struct pmr_context *context);
 void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed);
-void pmr_inherit_free(struct pmr_event *event, struct list_head *doomed);
+void pmr_inherit_free(struct list_head *doomed);
+int pmr_inherit_init(void);
 void pmr_inherit_exit(void);
 
 /* core/inherit.c */

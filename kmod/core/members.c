@@ -6,8 +6,8 @@
  * off, the context's lock held; also for copies in a fork. pmr_group_fits():
  * task context, may sleep, the context's mutex held. pmr_group_may_grow(): takes that.
  */
+#include <linux/lockdep.h>
 #include <linux/percpu.h>
-#include <linux/slab.h>
 
 #include "core/context.h"
 #include "core/sideband.h"
@@ -21,6 +21,7 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 {
 	struct pmr_context *context = event->context;
 
+	lockdep_assert_held(&context->lock);
 	event->leader = leader;
 	pmr_context_is_unique(context);
 	context->number++;
@@ -66,6 +67,9 @@ void pmr_group_detach(struct pmr_event *event)
 {
 	struct pmr_event *leader = event->leader, *sibling, *next;
 
+	lockdep_assert_held(&event->context->lock);
+	if (WARN_ON_ONCE(list_empty(&event->all)))
+		return;
 	pmr_context_is_unique(event->context);
 	event->context->number--;
 	list_del_init(&event->all);
@@ -88,37 +92,57 @@ void pmr_group_detach(struct pmr_event *event)
 	event->generation++;
 }
 
+static bool needs_counter(const struct pmr_event *event)
+{
+	return !event->hw.pmu->software && event->state > PMR_STATE_OFF;
+}
+
+/*
+ * As in perf, members that are off may be more than fit at once.
+ *
+ * Return: how many hardware events, @event included; above PMR_COUNTERS_MAX, not all
+ * of them are in @hws. They stay allocated while the context's mutex is held.
+ */
+static unsigned int collect_members(struct pmr_event *leader, struct pmr_event *event,
+				    struct pmr_hw **hws)
+{
+	unsigned int number = 0;
+	struct pmr_event *member;
+
+	hws[number++] = &event->hw;
+	raw_spin_lock_irq(&leader->context->lock);
+	if (leader != event && !leader->hw.pmu->software)
+		hws[number++] = &leader->hw;
+	pmr_for_each_sibling(member, leader) {
+		if (!needs_counter(member))
+			continue;
+		if (number < PMR_COUNTERS_MAX)
+			hws[number] = &member->hw;
+		number++;
+	}
+	raw_spin_unlock_irq(&leader->context->lock);
+	return number;
+}
+
 /**
  * pmr_group_fits() - could a group ever count together?
  * @leader: its leader; or what somebody took for one, and is a sibling itself
  * @event: its leader, or one that is to become a sibling
  *
- * Return: 0, -EINVAL if the PMU has not the counters for it, -ENOMEM.
+ * Return: 0, or -EINVAL if the PMU has not the counters for it.
  */
 int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
 {
-	unsigned int number = 0;
-	struct pmr_event *member;
-	struct pmr_hw **hws;
-	bool fits;
+	struct pmr_hw *hws[PMR_COUNTERS_MAX];
+	unsigned int number;
 
+	lockdep_assert_held(&leader->context->mutex);
 	if (event->hw.pmu->software)
 		return 0;
 	if (!pmr_event_is_leader(leader))
 		return -EINVAL;
-	hws = kmalloc_array(leader->nr_siblings + 2, sizeof(*hws), GFP_KERNEL);
-	if (!hws)
-		return -ENOMEM;
-	hws[number++] = &event->hw;
-	if (leader != event && !leader->hw.pmu->software)
-		hws[number++] = &leader->hw;
-	/* As in perf, members that are off may be more than fit at once. */
-	pmr_for_each_sibling(member, leader)
-		if (!member->hw.pmu->software && member->state > PMR_STATE_OFF)
-			hws[number++] = &member->hw;
-	fits = pmr_pmu->fits(hws, number);
-	kfree(hws);
-	return fits ? 0 : -EINVAL;
+	number = collect_members(leader, event, hws);
+	return number <= PMR_COUNTERS_MAX && pmr_pmu->fits(hws, number) ? 0 : -EINVAL;
 }
 
 /**

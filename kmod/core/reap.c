@@ -1,69 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the end of inherited copies, when their task ends or the event that they
- * are copies of is closed. How a fork makes them: inherit.c.
+ * Owns the end of inherited copies, when their task ends, execs with
+ * remove_on_exec, or the event that they are copies of is closed. How a fork makes
+ * them: inherit.c.
  *
- * pmr_inherit_end(), _remove(): the event's context locked. pmr_inherit_reap(): task
- * context, preemption may be off. orphan: task context, the context's mutex held; free: task
- * context, may sleep. The reaper: a worker; takes the mutex of the context of the top
- * event.
+ * pmr_inherit_end(): the copy's context locked, interrupts off. kick: hard IRQ.
+ * The reaper: a worker, one for each context with copies that have ended; takes
+ * the mutex of that context. orphan: task context, that mutex held. init, exit:
+ * task context, may sleep.
  *
- * A task that ends leaves its counts in the copies; nobody waits for it. The reaper
- * adds them to the top event and takes the copy off its list under the mutex that
- * readers hold, so that a reader finds each count in one of the two places.
+ * A task that ends leaves its counts in the copies and does not wait. The reaper
+ * adds the counts to the top event and takes the copy off its list under the mutex
+ * that readers hold, so that a reader finds each count in one of the two places.
+ * Each context has a reaper of its own, so a task whose children end by the
+ * thousand delays nobody else's; and an event that is closed takes those of its
+ * copies that have ended along, and waits for no reaper.
  */
-#include <linux/llist.h>
 #include <linux/rculist.h>
 #include <linux/workqueue.h>
 
 #include "core/context.h"
 #include "core/inherit.h"
 #include "core/pool.h"
+#include "core/sideband.h"
 
-static LLIST_HEAD(ended);
-
-/**
- * pmr_inherit_end() - the task of an event has ended
- * @event: event that does not count any more, perhaps a copy
- *
- * The caller calls pmr_inherit_reap() when it has unlocked the context.
- */
-void pmr_inherit_end(struct pmr_event *event)
-{
-	if (!pmr_event_is_copy(event) || event->reaping)
-		return;
-	event->reaping = true;
-	llist_add(&event->reap, &ended);
-}
+/* Of our own: at unload, no work may be left that runs our code. */
+static struct workqueue_struct *reapers;
 
 /**
- * pmr_inherit_remove() - an event leaves its group and its context on exec
- * @event: event that has ended; its context is locked
+ * pmr_inherit_end() - an inherited copy has ended
+ * @copy: copy that counts no more, its times up to date; its context is locked
  *
- * The reaper does it: groups stand still for who holds the context's mutex, which
- * cannot be had here. It takes copies away anyway.
+ * Once for each copy.
  */
-void pmr_inherit_remove(struct pmr_event *event)
+void pmr_inherit_end(struct pmr_event *copy)
 {
-	if (event->reaping)
+	struct pmr_context *context = copy->top->context;
+
+	lockdep_assert_held(&copy->context->lock);
+	if (WARN_ON_ONCE(copy->reaping))
 		return;
-	event->reaping = true;
-	kref_get(&event->ref);
-	llist_add(&event->reap, &ended);
+	copy->reaping = true;
+	raw_spin_lock(&context->ended_lock);
+	list_add_tail(&copy->reap, &context->ended);
+	if (!context->reaping) {
+		context->reaping = true;
+		refcount_inc(&context->ref);
+		irq_work_queue(&context->kick);
+	}
+	raw_spin_unlock(&context->ended_lock);
 }
 
-/* Once for each copy. */
+/* Hard IRQ. */
+static void kick(struct irq_work *work)
+{
+	queue_work(reapers, &container_of(work, struct pmr_context, kick)->reaper);
+}
+
+/* The counts of a copy become the top's; its context's mutex is held. */
 static void fold(struct pmr_event *copy)
 {
 	struct pmr_event *top = copy->top;
 	unsigned long flags;
 
-	if (list_empty(&copy->child))
-		return;
+	lockdep_assert_held(&top->context->mutex);
 	top->child_count += copy->hw.count - copy->hw.base;
 	top->child_enabled += copy->enabled;
 	top->child_running += copy->running;
-	/* Who reads is kept out by the mutex, who forks by the lock alone. */
+	/* The mutex keeps out readers, the lock forks. */
 	raw_spin_lock_irqsave(&top->children_lock, flags);
 	list_del_init(&copy->child);
 	raw_spin_unlock_irqrestore(&top->children_lock, flags);
@@ -74,75 +78,147 @@ static void detach(struct pmr_context *context, void *arg)
 	struct pmr_event *event = arg;
 
 	if (list_empty(&event->all))
-		return;
+		return;		/* it was removed on exec */
 	pmr_group_update_times(event->leader, pmr_context_time(context));
 	pmr_group_detach(event);
 }
 
-/* A group is read through its leader, so its members move to the top together. */
-static void fold_group(struct pmr_event *copy)
+static void reap_one(struct pmr_event *copy)
+{
+	struct pmr_event *top = copy->top;
+
+	list_del_init(&copy->reap);
+	fold(copy);
+	pmr_context_call(copy->context, detach, copy);
+	if (list_empty(&top->children) && READ_ONCE(top->state) <= PMR_STATE_EXIT)
+		wake_up_all(&top->waitq);	/* poll() says EPOLLHUP from now on */
+	pmr_event_put(copy);	/* not the last reference to top: its file holds one */
+}
+
+static void collect(struct pmr_event *copy, struct list_head *group)
+{
+	if (copy->reaping)
+		list_move_tail(&copy->reap, group);
+}
+
+/*
+ * With the lock of their context all members of the group have ended, not only the
+ * first. It has left the context if an exec did that; else no exec will change it.
+ */
+static void take_group(struct pmr_context *context, struct pmr_event *first,
+		       struct list_head *group)
 {
 	struct pmr_event *sibling;
 
-	fold(copy);
-	if (!pmr_event_is_leader(copy))
-		return;
-	pmr_for_each_sibling(sibling, copy)
-		if (sibling->reaping)
-			fold(sibling);
+	raw_spin_lock_irq(&first->context->lock);
+	raw_spin_lock(&context->ended_lock);
+	collect(first->leader, group);
+	pmr_for_each_sibling(sibling, first->leader)
+		collect(sibling, group);
+	raw_spin_unlock(&context->ended_lock);
+	raw_spin_unlock_irq(&first->context->lock);
 }
 
-static void reap(struct pmr_event *event)
+/*
+ * Return: a copy that has ended; it stays while the mutex is held. Or NULL, and the
+ * reaper has no more to do.
+ */
+static struct pmr_event *first_ended(struct pmr_context *context)
 {
-	struct pmr_event *top = event->top;
-	bool last;
+	struct pmr_event *first;
 
-	mutex_lock(&top->context->mutex);
-	if (pmr_event_is_copy(event))
-		fold_group(event);
-	pmr_context_call(event->context, detach, event);
-	last = list_empty(&top->children);
-	mutex_unlock(&top->context->mutex);
-	if (last && READ_ONCE(top->state) <= PMR_STATE_EXIT)
-		wake_up_all(&top->waitq);	/* poll() says EPOLLHUP from now on */
-	pmr_event_put(event);
+	lockdep_assert_held(&context->mutex);
+	raw_spin_lock_irq(&context->ended_lock);
+	first = list_first_entry_or_null(&context->ended, struct pmr_event, reap);
+	context->reaping = first;
+	raw_spin_unlock_irq(&context->ended_lock);
+	return first;
 }
 
-static void reap_all(struct work_struct *work)
+/* A group is read through its leader, so its members move to their tops together. */
+static bool reap_group(struct pmr_context *context)
 {
-	struct llist_node *list = llist_del_all(&ended);
-	struct pmr_event *event, *next;
+	struct pmr_event *first, *copy, *next;
+	LIST_HEAD(group);
 
-	list = llist_reverse_order(list);
-	llist_for_each_entry_safe(event, next, list, reap) {
-		reap(event);
+	mutex_lock(&context->mutex);
+	first = first_ended(context);
+	if (first)
+		take_group(context, first, &group);
+	list_for_each_entry(copy, &group, reap)
+		pmr_sideband_read_late(copy);
+	list_for_each_entry_safe(copy, next, &group, reap)
+		reap_one(copy);
+	mutex_unlock(&context->mutex);
+	return first;
+}
+
+static void reap(struct work_struct *work)
+{
+	struct pmr_context *context = container_of(work, struct pmr_context, reaper);
+
+	while (reap_group(context))
 		cond_resched();
-	}
+	pmr_context_put(context);	/* the last to go may take the work with it */
 }
-
-static DECLARE_WORK(reaper, reap_all);
 
 /**
- * pmr_inherit_reap() - send the reaper after the copies that have ended
+ * pmr_inherit_init_context() - make a context's reaper
+ * @context: context that is being made
  */
-void pmr_inherit_reap(void)
+void pmr_inherit_init_context(struct pmr_context *context)
 {
-	if (!llist_empty(&ended))
-		queue_work(system_unbound_wq, &reaper);
+	raw_spin_lock_init(&context->ended_lock);
+	INIT_LIST_HEAD(&context->ended);
+	init_irq_work(&context->kick, kick);
+	INIT_WORK(&context->reaper, reap);
 }
 
+/* One that has ended is in its group still. */
 static void take_away(struct pmr_context *context, void *arg)
 {
 	u64 now = pmr_context_time(context);
 	struct pmr_event *copy = arg;
 
-	if (copy->reaping)
-		return;
-	pmr_group_update_times(copy->leader, now);
-	pmr_event_stop(copy, now);
-	copy->state = PMR_STATE_DEAD;
+	if (!copy->reaping) {
+		pmr_group_update_times(copy->leader, now);
+		pmr_event_stop(copy, now);
+		copy->state = PMR_STATE_DEAD;
+	}
 	if (!list_empty(&copy->all))
 		pmr_group_detach(copy);
+}
+
+/*
+ * The reaper takes a copy off its list and off that of the top within one holding
+ * of the mutex, so it is done with this one or has not seen it.
+ */
+static void take_from_reaper(struct pmr_context *context, struct pmr_event *copy)
+{
+	pmr_sideband_read_late(copy);
+	raw_spin_lock_irq(&context->ended_lock);
+	list_del_init(&copy->reap);
+	raw_spin_unlock_irq(&context->ended_lock);
+}
+
+static struct pmr_event *first_child(struct pmr_event *event)
+{
+	struct pmr_event *copy;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&event->children_lock, flags);
+	copy = list_first_entry_or_null(&event->children, struct pmr_event, child);
+	raw_spin_unlock_irqrestore(&event->children_lock, flags);
+	return copy;
+}
+
+static void move_child(struct pmr_event *event, struct pmr_event *copy, struct list_head *doomed)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&event->children_lock, flags);
+	list_move_tail(&copy->child, doomed);
+	raw_spin_unlock_irqrestore(&event->children_lock, flags);
 }
 
 /**
@@ -150,32 +226,30 @@ static void take_away(struct pmr_context *context, void *arg)
  * @event: event that has left its context, whose mutex is held
  * @doomed: gets the copies that the caller must give to pmr_inherit_free()
  *
- * Those whose tasks have ended are with the reaper already.
+ * Afterwards no copy is with the reaper.
  */
 void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed)
 {
-	struct pmr_event *copy, *next;
+	struct pmr_event *copy;
 	unsigned long flags;
 
+	lockdep_assert_held(&event->context->mutex);
 	raw_spin_lock_irqsave(&event->children_lock, flags);
 	event->orphaned = true;
 	raw_spin_unlock_irqrestore(&event->children_lock, flags);
-
-	list_for_each_entry_safe(copy, next, &event->children, child) {
+	for (copy = first_child(event); copy; copy = first_child(event)) {
 		pmr_context_call(copy->context, take_away, copy);
-		if (!copy->reaping)
-			list_move_tail(&copy->child, doomed);
+		if (copy->reaping)
+			take_from_reaper(event->context, copy);
+		move_child(event, copy, doomed);
 	}
 }
 
 /**
  * pmr_inherit_free() - free the copies of an event that is being closed
- * @event: event
  * @doomed: from pmr_inherit_orphan()
- *
- * Waits for the reaper: when close() returns, no copy holds the PMU any more.
  */
-void pmr_inherit_free(struct pmr_event *event, struct list_head *doomed)
+void pmr_inherit_free(struct list_head *doomed)
 {
 	struct pmr_event *copy, *next;
 
@@ -183,17 +257,24 @@ void pmr_inherit_free(struct pmr_event *event, struct list_head *doomed)
 		list_del_init(&copy->child);
 		pmr_event_put(copy);
 	}
-	if (!event->attr.inherit)
-		return;
-	pmr_inherit_reap();
-	flush_work(&reaper);
 }
 
 /**
- * pmr_inherit_exit() - wait for the reaper, when no event is left
+ * pmr_inherit_init() - make the reapers' workqueue, at load
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int pmr_inherit_init(void)
+{
+	reapers = alloc_workqueue("pmuring", WQ_UNBOUND, 0);
+	return reapers ? 0 : -ENOMEM;
+}
+
+/**
+ * pmr_inherit_exit() - wait for the reapers, when no event and no hook is left
  */
 void pmr_inherit_exit(void)
 {
-	flush_work(&reaper);
+	destroy_workqueue(reapers);
 	pmr_pool_exit();
 }

@@ -151,6 +151,15 @@ void pmr_schedule_in(struct pmr_context *context)
 			 (context->waiting && !list_empty(&cpu_context->flexible)));
 }
 
+/* An event that stayed on a counter would count others, and be freed there. */
+static void stop_rest(struct pmr_context *context, u64 now)
+{
+	struct pmr_event *event;
+
+	list_for_each_entry(event, &context->events, all)
+		pmr_event_stop(event, now);
+}
+
 /**
  * pmr_schedule_out() - take a context off this CPU
  * @context: context that is in here, locked
@@ -168,6 +177,8 @@ void pmr_schedule_out(struct pmr_context *context)
 	list_for_each_entry(leader, &context->pinned, entry)
 		if (leader->state == PMR_STATE_ACTIVE)
 			pmr_group_stop(leader, now);
+	if (WARN_ON_ONCE(context->active))
+		stop_rest(context, now);
 	context->time = now;
 	context->on_cpu = -1;
 }

@@ -7,14 +7,12 @@
  * Called by the hooks and by core/task.c: task context, preemption off; the
  * switches with interrupts off under the runqueue lock. Takes the lock of each
  * context in turn. pmr_sideband_read(): the copy's context is locked. Account and
- * wait: task context.
+ * read_late: task context.
  */
 #include <linux/atomic.h>
-#include <linux/bitops.h>
 #include <linux/mman.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/wait_bit.h>
 
 #include "compat.h"
 #include "core/context.h"
@@ -215,7 +213,28 @@ void pmr_sideband_switch_in(struct task_struct *prev, struct task_struct *next)
 		pmr_sideband_here(give_switch, &change);
 }
 
-/* On the CPU of the copy, hard IRQ; the context, which is out, may be changed elsewhere. */
+/**
+ * pmr_sideband_read() - an inherited copy ends
+ * @copy: copy that does not count any more, its times up to date; its context is
+ *	locked
+ *
+ * Interrupts off. A ring has one CPU that writes, that of its events. If that is
+ * another one, the reaper has the record written there; the task may have no
+ * pid by then, so its pids are noted here.
+ */
+void pmr_sideband_read(struct pmr_event *copy)
+{
+	lockdep_assert_held(&copy->context->lock);
+	if (!copy->attr.inherit_stat)
+		return;
+	pmr_read_note_pids(copy);
+	if (copy->cpu < 0 || copy->cpu == smp_processor_id())
+		pmr_read_output(copy);
+	else
+		copy->read_due = true;
+}
+
+/* On the CPU of the ring, hard IRQ. */
 static void read_there(void *arg)
 {
 	struct pmr_event *copy = arg;
@@ -223,37 +242,18 @@ static void read_there(void *arg)
 	raw_spin_lock(&copy->context->lock);
 	pmr_read_output(copy);
 	raw_spin_unlock(&copy->context->lock);
-	clear_and_wake_up_bit(PMR_PENDING_READ, &copy->pending);
 }
 
 /**
- * pmr_sideband_read() - the task of an inherited copy ends
- * @copy: copy that does not count any more, its times up to date
+ * pmr_sideband_read_late() - write the READ record that pmr_sideband_read() could not
+ * @copy: copy that has ended and that the caller is about to free
  *
- * Interrupts off. A ring has one CPU that writes, that of its events; if that is
- * another one, the record is written there a moment later.
+ * Task context, interrupts on. A ring whose CPU is gone gets none.
  */
-void pmr_sideband_read(struct pmr_event *copy)
+void pmr_sideband_read_late(struct pmr_event *copy)
 {
-	if (!copy->attr.inherit_stat)
+	if (!copy->read_due)
 		return;
-	if (copy->cpu < 0 || copy->cpu == smp_processor_id()) {
-		pmr_read_output(copy);
-		return;
-	}
-	set_bit(PMR_PENDING_READ, &copy->pending);
-	INIT_CSD(&copy->read_call, read_there, copy);
-	if (smp_call_function_single_async(copy->cpu, &copy->read_call))
-		clear_bit(PMR_PENDING_READ, &copy->pending);	/* that CPU is gone */
-}
-
-/**
- * pmr_sideband_wait() - wait until an event's last record has been written
- * @event: event that is about to be freed
- *
- * Task context, may sleep.
- */
-void pmr_sideband_wait(struct pmr_event *event)
-{
-	wait_on_bit(&event->pending, PMR_PENDING_READ, TASK_UNINTERRUPTIBLE);
+	copy->read_due = false;
+	smp_call_function_single(copy->cpu, read_there, copy, 1);
 }

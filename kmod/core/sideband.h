@@ -22,6 +22,6 @@ void pmr_sideband_exit(struct task_struct *task);
 void pmr_sideband_switch_out(struct task_struct *prev, struct task_struct *next);
 void pmr_sideband_switch_in(struct task_struct *prev, struct task_struct *next);
 void pmr_sideband_read(struct pmr_event *copy);
-void pmr_sideband_wait(struct pmr_event *event);
+void pmr_sideband_read_late(struct pmr_event *copy);
 
 #endif /* PMR_SIDEBAND_H */

@@ -210,11 +210,15 @@ static void start_enabled(struct pmr_context *context, u64 now)
 			pmr_event_start(event, now);
 }
 
-static void end_event(struct pmr_event *event, u64 now)
+/* An event ends once; its times are up to date, and the states of its group old still. */
+static void stop_for_good(struct pmr_event *event, u64 now)
 {
 	pmr_event_stop(event, now);
-	pmr_event_update_times(event, now);
 	event->state = PMR_STATE_EXIT;
+}
+
+static void tell_end(struct pmr_event *event)
+{
 	if (pmr_event_is_copy(event)) {
 		pmr_sideband_read(event);
 		pmr_inherit_end(event);
@@ -224,45 +228,57 @@ static void end_event(struct pmr_event *event, u64 now)
 	irq_work_queue(&event->work);
 }
 
+/* As in perf, the siblings of a leader that goes count on, as single events. */
+static void remove_on_exec(struct pmr_event *event, u64 now)
+{
+	if (!event->attr.remove_on_exec)
+		return;
+	stop_for_good(event, now);
+	pmr_group_detach(event);
+	tell_end(event);
+}
+
 static void do_exec(struct pmr_context *context)
 {
 	u64 now = pmr_context_time(context);
-	struct pmr_event *event;
+	struct pmr_event *event, *next;
 
+	lockdep_assert_held(&context->lock);
 	/* Before any state changes, since those of leaders are their siblings' too. */
 	list_for_each_entry(event, &context->events, all)
 		pmr_event_update_times(event, now);
-	list_for_each_entry(event, &context->events, all) {
+	list_for_each_entry(event, &context->events, all)
 		enable_on_exec(event);
-		if (!event->attr.remove_on_exec || event->state <= PMR_STATE_EXIT)
-			continue;
-		end_event(event, now);
-		pmr_inherit_remove(event);
-	}
+	list_for_each_entry_safe(event, next, &context->events, all)
+		remove_on_exec(event, now);
 	start_enabled(context, now);
 }
 
 /**
  * pmr_task_exec() - a task runs another program from here on
- * @task: current
+ * @task: current, in the middle of its exec; preemption off
+ *
+ * What is to be removed leaves its group and its context here and now: nothing of
+ * it may be on a counter when the task is switched out. Task context that holds the
+ * mutex of the context therefore walks groups under its lock as well.
  */
 void pmr_task_exec(struct task_struct *task)
 {
 	struct pmr_context *context;
 	unsigned long flags;
 
+	lockdep_assert_preemption_disabled();
+	context = pmr_task_context_find(task);
+	if (!context)
+		return;
 	local_irq_save(flags);
-	context = this_cpu_read(pmr_task_context);
-	if (context) {
-		pmr_clock_hold();
-		raw_spin_lock(&context->lock);
-		do_exec(context);
-		raw_spin_unlock(&context->lock);
-		pmr_schedule_fill();
-		pmr_clock_release();
-	}
+	pmr_clock_hold();
+	raw_spin_lock(&context->lock);
+	do_exec(context);
+	raw_spin_unlock(&context->lock);
+	pmr_schedule_fill();
+	pmr_clock_release();
 	local_irq_restore(flags);
-	pmr_inherit_reap();
 }
 
 static void end_events(struct pmr_context *context)
@@ -270,17 +286,20 @@ static void end_events(struct pmr_context *context)
 	u64 now = pmr_context_time(context);
 	struct pmr_event *event;
 
+	lockdep_assert_held(&context->lock);
 	context->exited = true;
 	pmr_context_is_unique(context);
 	list_for_each_entry(event, &context->events, all)
 		pmr_event_update_times(event, now);
 	list_for_each_entry(event, &context->events, all)
-		end_event(event, now);
+		stop_for_good(event, now);
+	list_for_each_entry(event, &context->events, all)
+		tell_end(event);
 }
 
 /**
  * pmr_task_end() - nothing of a task is counted any more
- * @task: current
+ * @task: current, on its way out, or in the middle of an exec; preemption off
  *
  * Its events keep their counts; their readers get EPOLLHUP.
  */
@@ -304,7 +323,6 @@ void pmr_task_end(struct task_struct *task)
 		pmr_task_context_forget(context);
 	}
 	rcu_read_unlock();
-	pmr_inherit_reap();
 }
 
 /**

@@ -160,8 +160,20 @@ void pmr_switch_output(struct pmr_event *event, struct task_struct *task,
 }
 
 /**
+ * pmr_read_note_pids() - remember the pids that a READ record will have
+ * @copy: inherited event whose task ends, or execs
+ */
+void pmr_read_note_pids(struct pmr_event *copy)
+{
+	struct task_struct *task = copy->context->task;
+
+	copy->end_pid = pmr_record_pid(copy->top, task, PIDTYPE_TGID);
+	copy->end_tid = pmr_record_pid(copy->top, task, PIDTYPE_PID);
+}
+
+/**
  * pmr_read_output() - write a PERF_RECORD_READ
- * @copy: inherited event whose task ends; it does not count any more
+ * @copy: inherited event that has ended, its pids noted
  */
 void pmr_read_output(struct pmr_event *copy)
 {
@@ -174,6 +186,8 @@ void pmr_read_output(struct pmr_event *copy)
 	pos = pmr_record_begin(&record, copy, &header, current);
 	if (!pos)
 		return;
-	*pos++ = pids(copy, copy->context->task);
+	record.sample.pid = copy->end_pid;
+	record.sample.tid = copy->end_tid;
+	*pos++ = pmr_two_words(copy->end_pid, copy->end_tid);
 	pmr_record_end(&record, pmr_read_write(pos, &read));
 }

@@ -43,6 +43,7 @@ void pmr_fork_output(struct pmr_event *event, struct task_struct *child);
 void pmr_exit_output(struct pmr_event *event, struct task_struct *task);
 void pmr_switch_output(struct pmr_event *event, struct task_struct *task,
 		       struct task_struct *other, u16 misc);
+void pmr_read_note_pids(struct pmr_event *copy);
 void pmr_read_output(struct pmr_event *copy);
 
 #endif /* PMR_SAMPLE_SIDEBAND_H */

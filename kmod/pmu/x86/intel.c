@@ -141,7 +141,8 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 	lockdep_assert_irqs_disabled();
 	/* Thousands may wait; each of them asks at each switch. */
 	for (i = 0; i < number; i++)
-		if (unlikely(!(hws[i]->allowed & ~counters->full)))
+		if (unlikely(!(hws[i]->allowed & ~counters->full)) ||
+		    WARN_ON_ONCE(hws[i]->idx >= 0))
 			return false;
 	for (i = 0; i < number; i++) {
 		int idx = pmr_counters_pick(hws[i]->allowed, used, hws[i]->last_idx);
