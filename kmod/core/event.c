@@ -18,7 +18,6 @@
 #include "core/inherit.h"
 #include "core/output.h"
 #include "core/owner.h"
-#include "core/pool.h"
 #include "pmu/period.h"
 #include "sample/freq.h"
 #include "sample/sample.h"
@@ -138,8 +137,6 @@ struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu)
 	event->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	pmr_sample_plan(&event->plan, attr, event->pid_ns);
 	pmr_event_init_common(event);
-	if (attr->inherit)
-		pmr_pool_fill();
 	atomic_inc(&events_open);
 	return event;
 }

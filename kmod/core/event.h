@@ -133,9 +133,9 @@ enum pmr_place {
  * @running: ns of these counting
  * @children: top: its inherited copies
  * @child: copy: in @children of @top
- * @children_lock: protects @children, and @orphaned, against forks on several
- *	CPUs. Who removes holds the context's mutex as well
- * @orphaned: top: closed, no copies any more
+ * @children_lock: protects @children against forks on several CPUs. To remove
+ *	takes the context's mutex as well
+ * @orphaned: top: being closed: forks need not copy it any more
  * @reaping: copy: it has ended, and @reap is linked; under its context's lock
  * @reap: copy: in the list of ended copies of its top's context, see core/reap.c
  * @read_due: copy: the reaper writes its READ record on the CPU of the ring

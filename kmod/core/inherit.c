@@ -12,10 +12,10 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 
 #include "core/context.h"
 #include "core/inherit.h"
-#include "core/pool.h"
 #include "core/sideband.h"
 #include "pmu/period.h"
 #include "pmu/x86/rdpmc.h"
@@ -59,17 +59,10 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 	kref_get(&top->ref);
 }
 
-/* Return: false if the top event is being closed. */
-static bool add_child(struct pmr_event *top, struct pmr_event *copy)
+/* Whose top is being closed leaves its group and context in a moment. */
+static bool is_orphaned(const struct pmr_event *event)
 {
-	bool orphaned;
-
-	raw_spin_lock(&top->children_lock);
-	orphaned = top->orphaned;
-	if (!orphaned)
-		list_add_tail_rcu(&copy->child, &top->children);
-	raw_spin_unlock(&top->children_lock);
-	return !orphaned;
+	return READ_ONCE(event->top->orphaned);
 }
 
 static bool is_inherited(const struct pmr_event *event, u64 clone_flags)
@@ -83,6 +76,7 @@ static bool is_inherited(const struct pmr_event *event, u64 clone_flags)
  * @context: the child's context
  * @spares: events to make copies of
  * @number: how many
+ * @group: copies of the group that is being copied
  * @clone_flags: of the fork
  * @missed: copies that could not be made
  */
@@ -90,6 +84,7 @@ struct fork {
 	struct pmr_context *context;
 	struct list_head spares;
 	unsigned int number;
+	struct list_head group;
 	u64 clone_flags;
 	unsigned int missed;
 };
@@ -103,18 +98,56 @@ static struct pmr_event *copy_event(struct fork *fork, struct pmr_event *event,
 	fork->number--;
 	fill_copy(copy, event, fork->context);
 	pmr_group_attach(copy, leader ?: copy);
-	if (!add_child(event->top, copy)) {
-		/* Closed in this moment: the copy ends before it has begun. */
-		copy->state = PMR_STATE_EXIT;
-		pmr_inherit_end(copy);
-	}
+	list_add_tail(&copy->picked, &fork->group);
 	return copy;
+}
+
+/*
+ * As in perf, the siblings of a leader whose top is being closed become single
+ * events. A sibling that is left out here leaves the original in a moment.
+ */
+static void copy_members(struct fork *fork, struct pmr_event *leader)
+{
+	struct pmr_event *copy = NULL, *sibling;
+	unsigned int left_out = 0;
+
+	if (!is_orphaned(leader))
+		copy = copy_event(fork, leader, NULL);
+	pmr_for_each_sibling(sibling, leader) {
+		if (is_orphaned(sibling))
+			left_out++;
+		else
+			copy_event(fork, sibling, copy);
+	}
+	if (copy)
+		copy->generation = leader->generation + left_out;
+}
+
+/*
+ * The original is in its context, which is locked: so a close of its top has not
+ * come by it yet, and will find what is behind it in the list.
+ */
+static void add_child(struct pmr_event *top, struct pmr_event *copy)
+{
+	raw_spin_lock(&top->children_lock);
+	list_add_tail_rcu(&copy->child, &top->children);
+	raw_spin_unlock(&top->children_lock);
+}
+
+/* Readers find the copies when the group is complete. */
+static void publish_group(struct fork *fork)
+{
+	struct pmr_event *copy, *next;
+
+	list_for_each_entry_safe(copy, next, &fork->group, picked) {
+		list_del_init(&copy->picked);
+		add_child(copy->top, copy);
+	}
 }
 
 /* A group whole or not at all: nobody could read it together with half a copy. */
 static void copy_group(struct fork *fork, struct pmr_event *leader)
 {
-	struct pmr_event *copy, *sibling;
 	unsigned int members = 1 + leader->nr_siblings;
 
 	if (!is_inherited(leader, fork->clone_flags))
@@ -123,10 +156,8 @@ static void copy_group(struct fork *fork, struct pmr_event *leader)
 		fork->missed += members;
 		return;
 	}
-	copy = copy_event(fork, leader, NULL);
-	pmr_for_each_sibling(sibling, leader)
-		copy_event(fork, sibling, copy);
-	copy->generation = leader->generation;
+	copy_members(fork, leader);
+	publish_group(fork);
 }
 
 /* PERF_RECORD_READ tells what one task has counted. */
@@ -155,96 +186,135 @@ static void found_family(struct fork *fork, struct pmr_context *parent)
 	fork->context->family = parent->offspring;
 }
 
-static void copy_all(struct fork *fork, struct pmr_context *parent)
-{
-	struct pmr_context *context = fork->context;
-	struct pmr_event *leader;
-
-	raw_spin_lock(&parent->lock);
-	raw_spin_lock_nested(&context->lock, SINGLE_DEPTH_NESTING);
-	list_for_each_entry(leader, &parent->pinned, entry)
-		copy_group(fork, leader);
-	list_for_each_entry(leader, &parent->flexible, entry)
-		copy_group(fork, leader);
-	found_family(fork, parent);
-	raw_spin_unlock(&context->lock);
-	raw_spin_unlock(&parent->lock);
-}
-
 static unsigned int number_of_copies(struct pmr_context *parent, u64 clone_flags)
 {
 	struct pmr_event *event;
 	unsigned int number = 0;
 
-	raw_spin_lock(&parent->lock);
 	list_for_each_entry(event, &parent->events, all)
 		number += is_inherited(event->leader, clone_flags);
-	raw_spin_unlock(&parent->lock);
 	return number;
+}
+
+static void copy_groups(struct fork *fork, struct pmr_context *parent)
+{
+	struct pmr_event *leader;
+
+	list_for_each_entry(leader, &parent->pinned, entry)
+		copy_group(fork, leader);
+	list_for_each_entry(leader, &parent->flexible, entry)
+		copy_group(fork, leader);
+	found_family(fork, parent);
+}
+
+/*
+ * All groups under one holding of the locks, so that a family has the same events.
+ * Interrupts are off for as long as that takes, some 0.3 us for each event.
+ *
+ * Return: 0, or how many spare events it takes: the groups have grown.
+ */
+static unsigned int copy_all(struct fork *fork, struct pmr_context *parent, bool short_of_memory)
+{
+	struct pmr_context *context = fork->context;
+	unsigned int needed;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&parent->lock, flags);
+	needed = number_of_copies(parent, fork->clone_flags);
+	if (needed <= fork->number || short_of_memory) {
+		raw_spin_lock_nested(&context->lock, SINGLE_DEPTH_NESTING);
+		copy_groups(fork, parent);
+		raw_spin_unlock(&context->lock);
+		needed = 0;
+	}
+	raw_spin_unlock_irqrestore(&parent->lock, flags);
+	return needed;
 }
 
 static void report_missed(struct task_struct *child, unsigned int number)
 {
 	atomic64_add(number, &missed);
-	pr_warn_ratelimited("%u events not inherited by task %d: no memory at hand in its fork\n",
+	pr_warn_ratelimited("%u events not inherited by task %d: out of memory\n",
 			    number, task_pid_nr(child));
 }
 
-static void take_spares(struct fork *fork, unsigned int number)
+/*
+ * Nothing may sleep here. The task that forks pays: its memory cgroup is charged, if
+ * need be beyond its limit, which the next allocation of the task then has to mend.
+ *
+ * Return: false if there is no memory.
+ */
+static bool take_spares(struct fork *fork, unsigned int number)
 {
 	struct pmr_event *event;
 
-	INIT_LIST_HEAD(&fork->spares);
 	for (; fork->number < number; fork->number++) {
-		event = pmr_pool_get() ?: kzalloc(sizeof(*event), GFP_NOWAIT | __GFP_NOWARN |
-							  __GFP_ACCOUNT);
+		event = kzalloc(sizeof(*event), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
 		if (!event)
-			return;
+			return false;
 		list_add(&event->all, &fork->spares);
 	}
+	return true;
+}
+
+static void free_spares(struct fork *fork)
+{
+	struct pmr_event *event, *next;
+
+	list_for_each_entry_safe(event, next, &fork->spares, all)
+		kfree(event);
 }
 
 static void inherit(struct pmr_context *parent, struct task_struct *child, u64 clone_flags,
 		    unsigned int number)
 {
-	struct fork fork = { .clone_flags = clone_flags };
-	struct pmr_event *event, *next;
-	unsigned long flags;
+	struct fork fork = {
+		.spares = LIST_HEAD_INIT(fork.spares),
+		.group = LIST_HEAD_INIT(fork.group),
+		.clone_flags = clone_flags,
+	};
 
 	fork.context = pmr_task_context_new(child);
 	if (!fork.context) {
 		report_missed(child, number);
 		return;
 	}
-	take_spares(&fork, number);
-	local_irq_save(flags);
-	copy_all(&fork, parent);
-	local_irq_restore(flags);
-	list_for_each_entry_safe(event, next, &fork.spares, all)
-		kfree(event);
+	/* Groups may grow meanwhile, but not without end: a context's events are limited. */
+	do
+		number = copy_all(&fork, parent, !take_spares(&fork, number));
+	while (number);
+	free_spares(&fork);
 	if (fork.missed)
 		report_missed(child, fork.missed);
 	pmr_context_put(fork.context);
-	pmr_pool_refill();
+}
+
+static unsigned int count_copies(struct pmr_context *parent, u64 clone_flags)
+{
+	unsigned int number;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&parent->lock, flags);
+	number = number_of_copies(parent, clone_flags);
+	raw_spin_unlock_irqrestore(&parent->lock, flags);
+	return number;
 }
 
 /**
  * pmr_task_fork() - a task has forked
  * @child: the new task, which has not run yet
  * @clone_flags: as given to clone()
+ *
+ * Preemption is off: current's context stays in existence.
  */
 void pmr_task_fork(struct task_struct *child, u64 clone_flags)
 {
-	struct pmr_context *parent;
+	struct pmr_context *parent = pmr_task_context_find(current);
 	unsigned int number = 0;
-	unsigned long flags;
 
-	/* Preemption is off: current's context stays in, and in existence. */
-	local_irq_save(flags);
-	parent = this_cpu_read(pmr_task_context);
+	lockdep_assert_preemption_disabled();
 	if (parent)
-		number = number_of_copies(parent, clone_flags);
-	local_irq_restore(flags);
+		number = count_copies(parent, clone_flags);
 	if (number)
 		inherit(parent, child, clone_flags, number);
 	if (child->mm && child->mm != current->mm)

@@ -21,7 +21,6 @@
 
 #include "core/context.h"
 #include "core/inherit.h"
-#include "core/pool.h"
 #include "core/sideband.h"
 
 /* Of our own: at unload, no work may be left that runs our code. */
@@ -226,17 +225,16 @@ static void move_child(struct pmr_event *event, struct pmr_event *copy, struct l
  * @event: event that has left its context, whose mutex is held
  * @doomed: gets the copies that the caller must give to pmr_inherit_free()
  *
+ * A fork puts its copies behind their original, so none is missed; and forks copy
+ * no more when they see that the event is orphaned, so there is an end to them.
  * Afterwards no copy is with the reaper.
  */
 void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed)
 {
 	struct pmr_event *copy;
-	unsigned long flags;
 
 	lockdep_assert_held(&event->context->mutex);
-	raw_spin_lock_irqsave(&event->children_lock, flags);
-	event->orphaned = true;
-	raw_spin_unlock_irqrestore(&event->children_lock, flags);
+	WRITE_ONCE(event->orphaned, true);
 	for (copy = first_child(event); copy; copy = first_child(event)) {
 		pmr_context_call(copy->context, take_away, copy);
 		if (copy->reaping)
@@ -276,5 +274,4 @@ int pmr_inherit_init(void)
 void pmr_inherit_exit(void)
 {
 	destroy_workqueue(reapers);
-	pmr_pool_exit();
 }

@@ -288,7 +288,7 @@ struct pmr_context *pmr_task_context_new(struct task_struct *task)
 
 	if (context)
 		return context;
-	context = alloc_context(task, GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
+	context = alloc_context(task, GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
 	return context ? insert(context) : NULL;
 }
 
