@@ -45,6 +45,7 @@ struct pmr_task_slot;
  * @waiting: flexible groups that found no counter when last tried
  * @on_cpu: the CPU it is in on, or -1
  * @exited: the task has ended; nothing can be added any more
+ * @in_exec: the task is in an exec that began with this context; moves with @task
  * @time: ns it has been in, up to @since
  * @since: clock when @time was last brought up to date, while in
  * @turned: its time when the turn of the flexible groups began
@@ -86,6 +87,7 @@ struct pmr_context {
 	unsigned int waiting;
 	int on_cpu;
 	bool exited;
+	bool in_exec;
 	u64 time;
 	u64 since;
 	u64 turned;
@@ -179,6 +181,8 @@ void pmr_switch_watch(int change);
 void pmr_task_switch(struct task_struct *next);
 void pmr_task_switch_watched(struct task_struct *prev, struct task_struct *next);
 void pmr_task_exec(struct task_struct *task);
+void pmr_task_exec_secure(struct task_struct *task);
+void pmr_task_exec_done(struct task_struct *task);
 void pmr_task_end(struct task_struct *task);
 void pmr_contexts_init(void);
 void pmr_contexts_cpu_online(void);

@@ -244,6 +244,7 @@ static void do_exec(struct pmr_context *context)
 	struct pmr_event *event, *next;
 
 	lockdep_assert_held(&context->lock);
+	context->in_exec = true;
 	/* Before any state changes, since those of leaders are their siblings' too. */
 	list_for_each_entry(event, &context->events, all)
 		pmr_event_update_times(event, now);
@@ -323,6 +324,41 @@ void pmr_task_end(struct task_struct *task)
 		pmr_task_context_forget(context);
 	}
 	rcu_read_unlock();
+}
+
+/**
+ * pmr_task_exec_secure() - the program that a task execs has other rights
+ * @task: current, in the middle of the exec; preemption off
+ *
+ * To count the old one was no right to count this. What was opened after the
+ * credentials had changed is in a context of its own and stays.
+ */
+void pmr_task_exec_secure(struct task_struct *task)
+{
+	struct pmr_context *context;
+
+	lockdep_assert_preemption_disabled();
+	context = pmr_task_context_find(task);
+	if (context && READ_ONCE(context->in_exec))
+		pmr_task_end(task);
+}
+
+/**
+ * pmr_task_exec_done() - an exec has come to its end
+ * @task: current; preemption off
+ */
+void pmr_task_exec_done(struct task_struct *task)
+{
+	struct pmr_context *context;
+	unsigned long flags;
+
+	lockdep_assert_preemption_disabled();
+	context = pmr_task_context_find(task);
+	if (!context)
+		return;
+	raw_spin_lock_irqsave(&context->lock, flags);
+	context->in_exec = false;
+	raw_spin_unlock_irqrestore(&context->lock, flags);
 }
 
 /**

@@ -353,6 +353,7 @@ void pmr_task_contexts_exchange(struct pmr_context *one, struct pmr_context *two
 {
 	swap(one->task, two->task);
 	swap(one->slot, two->slot);
+	swap(one->in_exec, two->in_exec);
 	WRITE_ONCE(one->slot->context, one);
 	WRITE_ONCE(two->slot->context, two);
 }

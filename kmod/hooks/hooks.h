@@ -22,6 +22,7 @@ int pmr_sched_get(void);
 void pmr_sched_put(void);
 void pmr_sched_exit(void);
 bool pmr_sched_hooks_on(void);
+void pmr_sched_exec_maps(void);
 
 /* migrate.c: tasks that change CPU */
 int pmr_migrate_init(void);

@@ -22,7 +22,6 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
-#include <linux/sched/coredump.h>
 #include <linux/string.h>
 
 #include "compat.h"
@@ -123,12 +122,7 @@ static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 	struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
 	struct pmr_mmap mmap = { };
 
-	/*
-	 * The mappings of a program with other rights, which an exec is making, are
-	 * not for who watched the old one; the hook of the exec comes after them.
-	 */
-	if (current->in_execve && __get_dumpable(current->mm->flags) != SUID_DUMP_USER)
-		pmr_task_end(current);
+	pmr_sched_exec_maps();
 	if (pmr_sideband_wants_mmap()) {
 		describe(&mmap, vma, this_cpu_ptr(names));
 		pmr_sideband_mmap(&mmap);

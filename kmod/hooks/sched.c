@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Owns the scheduler's tracepoints: a switch, the fork, the exec and the exit
- * of a task, which are registered while an event needs to know of tasks, and
- * at no other time.
+ * of a task; and a kprobe where the kernel ends perf's events in an exec. They are
+ * registered while an event needs to know of tasks, and at no other time.
  *
  * The probes run with preemption off. on_switch(): on the switching CPU,
  * interrupts off, the runqueue lock held, current is still the previous task.
  * on_fork(): the forking task; the child is complete and has not run.
- * on_rename(): the task whose name is set, its alloc_lock held. on_exec(): the
- * task, its new program loaded. on_exit(): the exiting task, after its mm is
- * gone. get and put: task context, may sleep.
+ * on_rename(): the task whose name is set, its alloc_lock held; in an exec,
+ * exec_update_lock as well. on_perf_exit(): the task, in an exec with exec_update_lock
+ * held. on_exec(): the task, its new program loaded. on_exit(): the exiting task,
+ * after its mm is gone. get and put: task context, may sleep.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/coredump.h>
 
@@ -62,15 +67,36 @@ static void on_rename(void *data, struct task_struct *task, const char *name)
 }
 
 /*
- * Whoever watched the old program must not watch one that runs with other
- * rights; perf ends all events then. The new credentials are in place, and no
- * instruction of the program has run.
+ * A program that its user may not look into, since it runs with other rights or
+ * cannot be read: what was opened on the old one must not count it.
+ */
+static void end_if_secure(struct task_struct *task)
+{
+	if (__get_dumpable(task->mm->flags) != SUID_DUMP_USER)
+		pmr_task_exec_secure(task);
+}
+
+/*
+ * The kernel ends perf's events here when an exec has put the new credentials in
+ * place, and holds exec_update_lock still: what is opened next is checked against
+ * the new program. (An exit comes here as well.)
+ */
+static int on_perf_exit(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (current->in_execve && !(current->flags & PF_EXITING))
+		end_if_secure(current);
+	return 0;
+}
+
+/*
+ * The program is loaded, and has run no instruction. Without the probe, events end
+ * here: late, so that one is ended, too, that was opened in between with the right to.
  */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *binprm)
 {
-	if (__get_dumpable(task->mm->flags) != SUID_DUMP_USER)
-		pmr_task_end(task);
+	end_if_secure(task);
+	pmr_task_exec_done(task);
 }
 
 static void on_exit(void *data, struct task_struct *task)
@@ -87,10 +113,53 @@ static struct pmr_tracepoint points[] = {
 	{ .name = "sched_process_exit", .probe = on_exit },
 };
 
+static struct kprobe exit_probe;
+static bool exit_probed;
+
+static int place_exit_probe(struct pmr_hook *hook)
+{
+	int err;
+
+	/* What an earlier registration has left in it would be refused. */
+	exit_probe = (struct kprobe) {
+		.symbol_name = "perf_event_exit_task",
+		.pre_handler = on_perf_exit,
+	};
+	err = register_kprobe(&exit_probe);
+	exit_probed = !err;
+	if (err)
+		pr_notice_once("events end late in an exec that changes rights: cannot probe %s (error %d)\n",
+			       exit_probe.symbol_name, err);
+	return 0;
+}
+
+static void remove_exit_probe(struct pmr_hook *hook)
+{
+	if (exit_probed)
+		unregister_kprobe(&exit_probe);
+}
+
+static struct pmr_hook exit_hook = {
+	.place = place_exit_probe,
+	.remove = remove_exit_probe,
+};
+
 static struct pmr_tracepoint_set sched = {
 	.points = points,
 	.number = ARRAY_SIZE(points),
 };
+
+/**
+ * pmr_sched_exec_maps() - current makes a mapping
+ *
+ * Perhaps of a new program with other rights, and no probe has ended what was
+ * opened on the old one.
+ */
+void pmr_sched_exec_maps(void)
+{
+	if (current->in_execve)
+		end_if_secure(current);
+}
 
 /**
  * pmr_sched_init() - find the tracepoints at load
@@ -99,6 +168,7 @@ static struct pmr_tracepoint_set sched = {
  */
 int pmr_sched_init(void)
 {
+	pmr_hook_init(&exit_hook);
 	return pmr_tracepoints_init(&sched);
 }
 
@@ -109,7 +179,9 @@ int pmr_sched_init(void)
  */
 int pmr_sched_get(void)
 {
-	return pmr_hook_get(&sched.hook);
+	int err = pmr_hook_get(&sched.hook);
+
+	return err ?: pmr_hook_get(&exit_hook);
 }
 
 /**
@@ -117,6 +189,7 @@ int pmr_sched_get(void)
  */
 void pmr_sched_put(void)
 {
+	pmr_hook_put(&exit_hook);
 	pmr_hook_put(&sched.hook);
 }
 
@@ -125,6 +198,7 @@ void pmr_sched_put(void)
  */
 void pmr_sched_exit(void)
 {
+	pmr_hook_exit(&exit_hook);
 	pmr_hook_exit(&sched.hook);
 }
 
