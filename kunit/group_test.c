@@ -172,8 +172,10 @@ static void expect_consistent(struct kunit *test, struct world *world)
 	int i;
 
 	/* as who reads them does */
+	raw_spin_lock_irq(&world->context.lock);
 	for (i = 0; i < world->number; i++)
 		pmr_event_update_times(&world->events[i], world->context.time);
+	raw_spin_unlock_irq(&world->context.lock);
 	for (i = 0; i < world->number; i++) {
 		const struct pmr_event *event = &world->events[i];
 

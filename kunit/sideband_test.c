@@ -6,9 +6,9 @@
  */
 #include <kunit/resource.h>
 #include <kunit/test.h>
-#include <linux/irqflags.h>
 #include <linux/mman.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 
 #include "core/context.h"
 #include "sample/sideband.h"
@@ -31,6 +31,13 @@ static struct pmr_context nobodys, mine;
 
 static void no_wake(struct irq_work *work)
 {
+}
+
+static int sideband_init(struct kunit *test)
+{
+	pmr_context_init(&nobodys);
+	pmr_context_init(&mine);
+	return 0;
 }
 
 static struct pmr_event *new_event(struct kunit *test)
@@ -99,9 +106,9 @@ static void mmap_record(struct kunit *test)
 	unsigned long flags;
 
 	event->attr.mmap = 1;
-	local_irq_save(flags);
+	raw_spin_lock_irqsave(&event->context->lock, flags);
 	pmr_mmap_output(event, &mapping);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&event->context->lock, flags);
 	EXPECT(test, event, want);
 }
 
@@ -120,9 +127,9 @@ static void mmap2_record(struct kunit *test)
 	event->attr.mmap2 = 1;
 	data.prot = PROT_READ | PROT_WRITE;
 	data.flags = MAP_SHARED;
-	local_irq_save(flags);
+	raw_spin_lock_irqsave(&event->context->lock, flags);
 	pmr_mmap_output(event, &data);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&event->context->lock, flags);
 	EXPECT(test, event, want);
 }
 
@@ -137,10 +144,10 @@ static void comm_record(struct kunit *test)
 	};
 	unsigned long flags;
 
-	local_irq_save(flags);
+	raw_spin_lock_irqsave(&event->context->lock, flags);
 	pmr_comm_output(event, current, seven, false);
 	pmr_comm_output(event, current, eight, true);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&event->context->lock, flags);
 	EXPECT(test, event, want);
 }
 
@@ -156,10 +163,10 @@ static void fork_and_exit_records(struct kunit *test)
 	};
 	unsigned long flags;
 
-	local_irq_save(flags);
+	raw_spin_lock_irqsave(&event->context->lock, flags);
 	pmr_fork_output(event, current);
 	pmr_exit_output(event, current);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&event->context->lock, flags);
 	EXPECT(test, event, want);
 }
 
@@ -175,9 +182,9 @@ static void fork_always_has_a_time(struct kunit *test)
 	event->attr.sample_id_all = 0;
 	pmr_sample_plan(&event->plan, &event->attr, &init_pid_ns);
 	event->plan.clock = fake_clock;
-	local_irq_save(flags);
+	raw_spin_lock_irqsave(&event->context->lock, flags);
 	pmr_fork_output(event, current);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&event->context->lock, flags);
 	EXPECT(test, event, want);
 }
 
@@ -192,13 +199,15 @@ static void switch_records(struct kunit *test)
 	unsigned long flags;
 
 	mine.task = current;
-	local_irq_save(flags);
 	event->context = &mine;
+	raw_spin_lock_irqsave(&mine.lock, flags);
 	pmr_switch_output(event, current, current, PERF_RECORD_MISC_SWITCH_OUT);
+	raw_spin_unlock_irqrestore(&mine.lock, flags);
 	event->context = &nobodys;
+	raw_spin_lock_irqsave(&nobodys.lock, flags);
 	pmr_switch_output(event, current, current, PERF_RECORD_MISC_SWITCH_OUT |
 			  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&nobodys.lock, flags);
 	EXPECT(test, event, want);
 }
 
@@ -359,9 +368,10 @@ static void read_record(struct kunit *test)
 	mine.task = current;
 	event->context = &mine;
 	event->attr.read_format = 4;
-	local_irq_save(flags);
+	raw_spin_lock_irqsave(&event->context->lock, flags);
+	pmr_read_note_pids(event);
 	pmr_read_output(event);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&event->context->lock, flags);
 	EXPECT(test, event, want);
 }
 
@@ -382,6 +392,7 @@ static struct kunit_case sideband_cases[] = {
 
 static struct kunit_suite sideband_suite = {
 	.name = "pmuring_sideband",
+	.init = sideband_init,
 	.test_cases = sideband_cases,
 };
 

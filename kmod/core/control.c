@@ -37,6 +37,7 @@ void pmr_event_disable_locked(struct pmr_event *event)
 {
 	u64 now = pmr_context_time(event->context);
 
+	lockdep_assert_held(&event->context->lock);
 	clear_bit(PMR_PENDING_DISABLE, &event->pending);
 	if (event->state < PMR_STATE_INACTIVE)
 		return;
@@ -69,6 +70,7 @@ static void with_copies(struct pmr_event *event, pmr_context_fn fn)
 {
 	struct pmr_event *copy;
 
+	lockdep_assert_held(&event->context->mutex);
 	pmr_context_call(event->context, fn, event);
 	pmr_for_each_copy(copy, event)
 		pmr_context_call(copy->context, fn, copy);

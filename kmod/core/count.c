@@ -32,6 +32,7 @@ static u64 count_of(const struct pmr_event *event)
 {
 	const struct pmr_hw *hw = &event->hw;
 
+	lockdep_assert_held(&event->context->lock);
 	return (event->state == PMR_STATE_ACTIVE ? hw->pmu->count(hw) : hw->count) - hw->base;
 }
 

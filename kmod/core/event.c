@@ -30,6 +30,7 @@ static void disable_here(struct pmr_event *event)
 {
 	struct pmr_context *context = event->context;
 
+	lockdep_assert_irqs_disabled();
 	raw_spin_lock(&context->lock);
 	if (context->on_cpu < 0 || context->on_cpu == smp_processor_id())
 		pmr_event_disable_locked(event);
@@ -289,6 +290,7 @@ void pmr_event_close(struct pmr_event *event)
 	struct pmr_context *context = event->context;
 	LIST_HEAD(doomed);
 
+	might_sleep();
 	pmr_owner_remove(event);
 	mutex_lock(&context->mutex);
 	pmr_context_call(context, remove, event);

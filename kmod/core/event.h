@@ -151,8 +151,8 @@ enum pmr_place {
  * @pid_ns: namespace of the opener; holds a reference
  * @waitq: readers in poll()
  * @fasync: who gets SIGIO
- * @mmap_mutex: protects @mappings and @charge; held to set @ring, which the lock of
- *	the ring protects
+ * @mmap_mutex: protects @mappings, @charge and @rdpmc_mm; held to set @ring, which
+ *	the lock of the ring protects
  * @polled: poll() has been called for it; under @mmap_mutex
  * @mappings: VMAs of the ring
  * @rdpmc_mm: the process that may read its counter, for comparison only
@@ -220,7 +220,7 @@ struct pmr_event {
 	struct pid_namespace *pid_ns;
 	wait_queue_head_t waitq;
 	struct fasync_struct *fasync;
-	struct mutex mmap_mutex;	/* protects mappings and charge */
+	struct mutex mmap_mutex;	/* protects mappings, charge, rdpmc_mm */
 	bool polled;
 	unsigned int mappings;
 	struct mm_struct *rdpmc_mm;

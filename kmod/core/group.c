@@ -62,6 +62,7 @@ void pmr_event_update_times(struct pmr_event *event, u64 now)
 	u64 passed = now - event->since;
 	int state = effective_state(event);
 
+	lockdep_assert_held(&event->context->lock);
 	event->since = now;
 	if (state >= PMR_STATE_INACTIVE)
 		event->enabled += passed;
@@ -243,6 +244,7 @@ static void now_counts(struct pmr_event *leader)
  */
 bool pmr_group_start(struct pmr_event *leader, u64 now)
 {
+	lockdep_assert_held(&leader->context->lock);
 	if (!may_count(leader))
 		return true;
 	if (!may_share(leader))
@@ -282,6 +284,7 @@ void pmr_event_start(struct pmr_event *event, u64 now)
 {
 	bool started = false;
 
+	lockdep_assert_held(&event->context->lock);
 	pmr_wait_place(event->leader);
 	if (event->context->on_cpu >= 0)
 		started = pmr_event_is_leader(event) ? pmr_group_start(event, now) :
@@ -297,6 +300,7 @@ void pmr_event_start(struct pmr_event *event, u64 now)
  */
 void pmr_event_stop(struct pmr_event *event, u64 now)
 {
+	lockdep_assert_held(&event->context->lock);
 	/* A counter is free, or its group needs one less. */
 	if (event->state == PMR_STATE_ACTIVE || !pmr_event_is_leader(event))
 		__this_cpu_write(pmr_schedule_due, true);
@@ -354,6 +358,7 @@ void pmr_event_restart(struct pmr_event *event, u64 period)
 	struct pmr_hw *hw = &event->hw;
 	bool active = event->state == PMR_STATE_ACTIVE;
 
+	lockdep_assert_held(&event->context->lock);
 	if (active)
 		hw->pmu->del(hw);
 	begin_period(event, period);

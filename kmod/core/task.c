@@ -25,6 +25,7 @@
  */
 void pmr_task_context_retire(struct pmr_context *context, void *unused)
 {
+	lockdep_assert_held(&context->lock);
 	if (context->on_cpu >= 0) {
 		if (this_cpu_read(pmr_task_context) == context)
 			this_cpu_write(pmr_task_context, NULL);
@@ -38,6 +39,7 @@ static void go_out(void)
 {
 	struct pmr_context *context = this_cpu_read(pmr_task_context);
 
+	lockdep_assert_irqs_disabled();
 	if (!context)
 		return;
 	raw_spin_lock(&context->lock);
@@ -51,6 +53,7 @@ static void come_in(struct pmr_context *context)
 {
 	bool more = false;
 
+	lockdep_assert_irqs_disabled();
 	if (this_cpu_read(pmr_cpu_context.on_cpu) < 0)
 		return;
 	pmr_clock_hold();
@@ -379,6 +382,7 @@ void pmr_contexts_cpu_online(void)
 {
 	struct pmr_context *context = this_cpu_ptr(&pmr_cpu_context);
 
+	lockdep_assert_irqs_disabled();
 	raw_spin_lock(&context->lock);
 	pmr_schedule_in(context);
 	raw_spin_unlock(&context->lock);
@@ -395,6 +399,7 @@ void pmr_contexts_cpu_offline(void)
 	struct pmr_context *context = this_cpu_ptr(&pmr_cpu_context);
 	struct pmr_event *event;
 
+	lockdep_assert_irqs_disabled();
 	go_out();
 	raw_spin_lock(&context->lock);
 	pmr_schedule_out(context);

@@ -122,6 +122,7 @@ static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 	struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
 	struct pmr_mmap mmap = { };
 
+	lockdep_assert_held(&vma->vm_mm->mmap_lock);
 	pmr_sched_exec_maps();
 	if (pmr_sideband_wants_mmap()) {
 		describe(&mmap, vma, this_cpu_ptr(names));

@@ -40,6 +40,7 @@ static noinline void on_watched_switch(struct task_struct *prev, struct task_str
 static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
 {
+	lockdep_assert_irqs_disabled();
 	if (likely(!pmr_switch_watched())) {
 		if (unlikely(pmr_switch_matters(next)))
 			pmr_task_switch(next);
@@ -61,8 +62,11 @@ static void on_rename(void *data, struct task_struct *task, const char *name)
 {
 	bool exec = task == current && task->in_execve;
 
-	if (exec)
+	lockdep_assert_held(&task->alloc_lock);
+	if (exec) {
+		lockdep_assert_held_write(&task->signal->exec_update_lock);
 		pmr_task_exec(task);
+	}
 	pmr_sideband_comm(task, name, exec);
 }
 
@@ -83,8 +87,10 @@ static void end_if_secure(struct task_struct *task)
  */
 static int on_perf_exit(struct kprobe *probe, struct pt_regs *regs)
 {
-	if (current->in_execve && !(current->flags & PF_EXITING))
+	if (current->in_execve && !(current->flags & PF_EXITING)) {
+		lockdep_assert_held_write(&current->signal->exec_update_lock);
 		end_if_secure(current);
+	}
 	return 0;
 }
 

@@ -7,6 +7,7 @@
  * context locked; SWITCH under the runqueue lock as well. Takes RCU.
  */
 #include <linux/align.h>
+#include <linux/lockdep.h>
 #include <linux/mman.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -20,6 +21,13 @@ static u64 pids(const struct pmr_event *event, struct task_struct *task)
 {
 	return pmr_two_words(pmr_record_pid(event->top, task, PIDTYPE_TGID),
 			     pmr_record_pid(event->top, task, PIDTYPE_PID));
+}
+
+static u64 *begin(struct pmr_record *record, struct pmr_event *event,
+		  const struct perf_event_header *header, struct task_struct *task)
+{
+	lockdep_assert_held(&event->context->lock);
+	return pmr_record_begin(record, event, header, task);
 }
 
 /* Bytes of a record whose body has that many words. */
@@ -46,7 +54,7 @@ void pmr_mmap_output(struct pmr_event *event, const struct pmr_mmap *mmap)
 		.size = record_size(second ? MMAP2_WORDS : MMAP_WORDS) + mmap->name_size,
 	};
 	struct pmr_record record;
-	u64 *pos = pmr_record_begin(&record, event, &header, current);
+	u64 *pos = begin(&record, event, &header, current);
 
 	if (!pos)
 		return;
@@ -81,7 +89,7 @@ void pmr_comm_output(struct pmr_event *event, struct task_struct *task, const ch
 		.size = record_size(1) + size,
 	};
 	struct pmr_record record;
-	u64 *pos = pmr_record_begin(&record, event, &header, current);
+	u64 *pos = begin(&record, event, &header, current);
 
 	if (!pos)
 		return;
@@ -95,7 +103,7 @@ static void output_task(struct pmr_event *event, u32 type, struct task_struct *t
 {
 	const struct perf_event_header header = { .type = type, .size = record_size(3) };
 	struct pmr_record record;
-	u64 *pos = pmr_record_begin(&record, event, &header, current);
+	u64 *pos = begin(&record, event, &header, current);
 	u64 whose = pids(event, task);
 
 	if (!pos)
@@ -150,7 +158,7 @@ void pmr_switch_output(struct pmr_event *event, struct task_struct *task,
 		.size = record_size(cpu_wide),
 	};
 	struct pmr_record record;
-	u64 *pos = pmr_record_begin(&record, event, &header, task);
+	u64 *pos = begin(&record, event, &header, task);
 
 	if (!pos)
 		return;
@@ -183,7 +191,7 @@ void pmr_read_output(struct pmr_event *copy)
 	u64 *pos;
 
 	header.size = record_size(1) + pmr_read_begin(&read, copy);
-	pos = pmr_record_begin(&record, copy, &header, current);
+	pos = begin(&record, copy, &header, current);
 	if (!pos)
 		return;
 	record.sample.pid = copy->end_pid;

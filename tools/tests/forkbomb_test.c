@@ -22,7 +22,7 @@
 #define ROUNDS		500
 /* KiB that the whole machine may use more or less */
 #define NOISE_KB	8192
-/* copies of this many at once are more than there are spares at hand */
+/* copies at once that need a lot of memory which cannot be waited for */
 #define EVENTS		400
 
 typedef int (*opener)(const struct perf_event_attr *attr, pid_t pid, int cpu);
