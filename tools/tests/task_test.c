@@ -209,9 +209,9 @@ static void killed_task(void)
 	if (!pid)
 		for (;;)
 			work(LOOPS);
-	attr.disabled = 0;
 	fd = open_event(&attr, pid, -1);
 	map_ring(&ring, fd, 64);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	sleep_ms(20);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
