@@ -9,6 +9,7 @@
 #include <linux/cred.h>
 
 #include "pmu/x86/intel.h"
+#include "pmu/x86/quirks.h"
 
 #define EAX(version, counters, width, events) \
 	((version) | (counters) << 8 | (width) << 16 | (events) << 24)
@@ -22,21 +23,28 @@
 #define OS	0x20000ULL
 #define ANY	0x200000ULL
 
+/* CPU model */
+#define HASWELL	0x3c
+
 static const struct pmr_intel_cpuid skylake = {
 	.eax = EAX(4, 8, 48, 7), .edx = EDX(3, 48), .capabilities = FULL_WIDTH,
 };
 
 static struct pmr_intel machine;
+static const struct pmr_quirks *machine_quirks;
 
 static int config_init(struct kunit *test)
 {
 	machine = pmr_intel;
+	machine_quirks = pmr_quirks;
+	pmr_quirks = pmr_quirks_find(0, 0);
 	return 0;
 }
 
 static void config_exit(struct kunit *test)
 {
 	pmr_intel = machine;
+	pmr_quirks = machine_quirks;
 }
 
 struct machine_case {
@@ -283,6 +291,65 @@ static void further_words_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pmr_intel_init_event(&hw, &attr), 0);
 }
 
+/* A period that the model cannot have; perf looks at it before the config. */
+static void short_periods_are_refused(struct kunit *test)
+{
+	static const struct {
+		u64 config, period;
+		bool freq;
+		int err;
+	} cases[] = {
+		{ 0x00c0, 31, false, -EINVAL },
+		{ 0x00c0, 32, false, 0 },
+		{ 0x00c0, 0, false, 0 },
+		{ 0x00c0, 1, true, 0 },
+		{ 0x01c0, 127, false, -EINVAL },
+		{ 0x01c0, 128, false, 0 },
+		{ 0x01c0, 129, false, 0 },
+	};
+	struct pmr_hw hw = { };
+	int i;
+
+	KUNIT_ASSERT_TRUE(test, pmr_intel_describe(&pmr_intel, &skylake));
+	pmr_quirks = pmr_quirks_find(6, HASWELL);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct perf_event_attr attr = {
+			.type = PERF_TYPE_RAW, .config = cases[i].config,
+			.sample_period = cases[i].period, .freq = cases[i].freq,
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, pmr_intel_init_event(&hw, &attr), cases[i].err,
+				    "case %d", i);
+	}
+	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_RAW, 0x01c0), 0);
+	KUNIT_EXPECT_EQ(test, pmr_intel_period_min(&hw), 128ULL);
+	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_HARDWARE, 1), 0);
+	KUNIT_EXPECT_EQ(test, pmr_intel_period_min(&hw), 32ULL);
+}
+
+static void events_of_further_registers_are_refused(struct kunit *test)
+{
+	struct pmr_hw hw;
+
+	KUNIT_ASSERT_TRUE(test, pmr_intel_describe(&pmr_intel, &skylake));
+	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_RAW, 0x01cd), 0);
+	pmr_quirks = pmr_quirks_find(6, HASWELL);
+	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_RAW, 0x01cd), -EINVAL);
+}
+
+/* As where the microcode needs one for itself. */
+static void an_unusable_counter_gets_no_event(struct kunit *test)
+{
+	struct pmr_hw hw;
+
+	KUNIT_ASSERT_TRUE(test, pmr_intel_describe(&pmr_intel, &skylake));
+	pmr_intel.general &= ~BIT_ULL(3);
+	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_HARDWARE, 1), 0);
+	KUNIT_EXPECT_EQ(test, hw.allowed, 0x1000000f7ULL);
+	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_RAW, 0x01c4), 0);
+	KUNIT_EXPECT_EQ(test, hw.allowed, 0xf7ULL);
+}
+
 static void exclusions_choose_the_rings(struct kunit *test)
 {
 	static const struct {
@@ -363,6 +430,9 @@ static struct kunit_case config_cases[] = {
 	KUNIT_CASE(events_by_their_bits),
 	KUNIT_CASE(each_event),
 	KUNIT_CASE(further_words_are_refused),
+	KUNIT_CASE(short_periods_are_refused),
+	KUNIT_CASE(events_of_further_registers_are_refused),
+	KUNIT_CASE(an_unusable_counter_gets_no_event),
 	KUNIT_CASE(exclusions_choose_the_rings),
 	KUNIT_CASE(any_thread_where_it_exists),
 	KUNIT_CASE(without_fixed_counters),

@@ -16,6 +16,15 @@
 #include "core/output.h"
 #include "sample/throttle.h"
 
+static bool valid_period(const struct pmr_event *event, u64 period)
+{
+	const struct pmr_pmu *pmu = event->hw.pmu;
+
+	if (event->attr.freq)
+		return period <= pmr_throttle_rate();
+	return !(period >> 63) && (!pmu->period_min || period >= pmu->period_min(&event->hw));
+}
+
 static int ioctl_period(struct pmr_event *event, u64 __user *user)
 {
 	u64 period;
@@ -24,7 +33,7 @@ static int ioctl_period(struct pmr_event *event, u64 __user *user)
 		return -EFAULT;
 	if (!event->hw.sampling || !period)
 		return -EINVAL;
-	if (event->attr.freq ? period > pmr_throttle_rate() : period >> 63)
+	if (!valid_period(event, period))
 		return -EINVAL;
 	pmr_event_set_period(event, period);
 	return 0;

@@ -111,6 +111,7 @@ struct pmr_hw {
  *	for an NMI of somebody else
  * @init_event: fill the open-time part of a struct pmr_hw; 0 or the errno of
  *	perf_event_open(2)
+ * @period_min: the smallest period that an event can have; NULL: 1
  * @fits: could these run together on an empty PMU?
  * @reserve: take all counters from the kernel's allocator; 0 or -EBUSY
  * @release: give them back
@@ -124,7 +125,7 @@ struct pmr_hw {
  * @scrub: zero the counters that hold what another task has counted, before a
  *	task runs that may read counters itself
  *
- * Task context may sleep in @init_event, @reserve, @started and @release; the others
+ * Task context may sleep in @init_event, @period_min, @reserve, @started and @release; the others
  * run on the CPU they act on, with interrupts off. The software PMU has
  * @init_event, @add, @del and @count only.
  */
@@ -144,6 +145,7 @@ struct pmr_pmu {
 
 	int (*handle_nmi)(unsigned int type, struct pt_regs *regs);
 	int (*init_event)(struct pmr_hw *hw, const struct perf_event_attr *attr);
+	u64 (*period_min)(const struct pmr_hw *hw);
 	bool (*fits)(struct pmr_hw *const *hws, unsigned int number);
 	int (*reserve)(void);
 	void (*release)(void);

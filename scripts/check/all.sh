@@ -119,6 +119,9 @@ main() {
 	# what firmware left behind, and silicon that interrupts while a counter is wrapped
 	start e2e-stale "$here/e2e.sh" stale 6.12 --cpu-flags \
 		pmu-stale=0x7c00000700000003,pmu-stale-pebs=0xff,pmu-relatch-counter=on
+	# CPU models whose counters need something else
+	start e2e-quirks-haswell "$here/e2e.sh" quirks-haswell 6.12 --cpu Haswell
+	start e2e-quirks-broadwell "$here/e2e.sh" quirks-broadwell 6.1 --cpu Broadwell
 	start checkpatch "$here/checkpatch.sh"
 	settle
 

@@ -9,11 +9,11 @@
 # stress is 5 s.
 #
 # NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
-# PMU that pmuring knows; `late` those whose right answer does not depend on where a
-# PMI arrives; `lossy` those that stand the loss of PMIs; `stale` some that count; any
-# other name all but nopmu's. TESTS="exec_test task_test" picks among them. The module
-# is that of module.sh (kunit.sh for a test kernel), the programs are those of
-# `make tools`; on 6.1 the tool is the one built with sanitizers.
+# PMU that pmuring knows; `quirks*` those of CPU models; `late` those whose right answer
+# does not depend on where a PMI arrives; `lossy` those that stand the loss of PMIs;
+# `stale` some that count; any other name all but nopmu's. TESTS="exec_test task_test"
+# picks among them. The module is that of module.sh (kunit.sh for a test kernel), the
+# programs are those of `make tools`; on 6.1 the tool is the one built with sanitizers.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -46,6 +46,8 @@ chosen() {
 		case $NAME:$name in
 		e2e-nopmu*:nopmu*) echo "$test" ;;
 		e2e-nopmu*) ;;
+		e2e-quirks*:quirks_*) echo "$test" ;;
+		e2e-quirks*) ;;
 		e2e-late:task_* | e2e-late:race_* | e2e-late:hotplug_* | e2e-late:lost_* | \
 			e2e-late:poll_* | e2e-late:group_* | e2e-late:pinned_* | \
 			e2e-late:multiplex_* | e2e-late:pingpong_*)

@@ -24,6 +24,7 @@
 #include "pmu/user_page.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
+#include "pmu/x86/quirks.h"
 #include "pmu/x86/watch.h"
 
 static bool is_fixed(int idx)
@@ -33,8 +34,11 @@ static bool is_fixed(int idx)
 
 static void load(struct pmr_hw *hw)
 {
-	u64 raw = -pmr_period_load(hw, pmr_intel.pmu.max_period) & hw->mask;
+	u64 max = pmr_intel.pmu.max_period, left = pmr_period_load(hw, max), raw;
 
+	if (static_branch_unlikely(&pmr_quirks_limit_loads))
+		left = pmr_quirks_load(pmr_quirks, hw->config, left, max);
+	raw = -left & hw->mask;
 	pmr_wrmsr(hw->counter_msr, raw);
 	hw->prev_raw = raw;
 }
@@ -509,6 +513,7 @@ struct pmr_intel pmr_intel = {
 		.name = "Intel",
 		.handle_nmi = handle_nmi,
 		.init_event = pmr_intel_init_event,
+		.period_min = pmr_intel_period_min,
 		.reserve = pmr_intel_reserve,
 		.release = pmr_intel_release,
 		.cpu_start = pmr_intel_cpu_start,

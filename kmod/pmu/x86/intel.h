@@ -21,6 +21,7 @@
  * @gp_mask: value bits of a general-purpose counter
  * @fixed_value_mask: value bits of a fixed counter
  * @counters: all counters, as bits of GLOBAL_STATUS and GLOBAL_CTRL
+ * @general: the general-purpose ones of them that events can use
  * @status: bits of GLOBAL_STATUS that are acknowledged: the counters and those
  *	that would keep them from counting on
  * @gp_base: MSR of general-purpose counter 0
@@ -36,6 +37,7 @@ struct pmr_intel {
 	u64 gp_mask;
 	u64 fixed_value_mask;
 	u64 counters;
+	u64 general;
 	u64 status;
 	u32 gp_base;
 	bool global;
@@ -66,6 +68,7 @@ struct pmr_intel_cpuid {
 
 bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *cpuid);
 int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr);
+u64 pmr_intel_period_min(const struct pmr_hw *hw);
 const struct pmr_pmu *pmr_intel_probe(void);
 bool pmr_intel_works(void);
 bool pmr_intel_works_here(void);

@@ -8,6 +8,7 @@
  */
 #include <linux/bitfield.h>
 #include <linux/capability.h>
+#include <linux/cpu.h>
 #include <linux/kernel.h>
 #include <uapi/pmuring.h>
 #include <asm/cpufeature.h>
@@ -16,6 +17,7 @@
 #include "compat.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
+#include "pmu/x86/quirks.h"
 
 /* CPUID.0AH (SDM vol. 2A, CPUID; vol. 3B, 20.2) */
 #define EAX_VERSION		GENMASK(7, 0)
@@ -129,8 +131,8 @@ bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *c
 	intel->gp_base = pmu->full_width_write ? MSR_IA32_PMC0 : MSR_ARCH_PERFMON_PERFCTR0;
 	intel->gp_mask = GENMASK_ULL(pmu->gp_width - 1, 0);
 	intel->fixed_value_mask = pmu->fixed_width ? GENMASK_ULL(pmu->fixed_width - 1, 0) : 0;
-	intel->counters = GENMASK_ULL(pmu->gp_counters - 1, 0) |
-			  pmu->fixed_mask << PMR_FIXED_BASE;
+	intel->general = GENMASK_ULL(pmu->gp_counters - 1, 0);
+	intel->counters = intel->general | pmu->fixed_mask << PMR_FIXED_BASE;
 	intel->status = intel->counters | GLOBAL_STATUS_COND_CHG;
 	/* Reserved before: writing them would fault (SDM vol. 3B, 20.2.4). */
 	if (pmu->version >= 4)
@@ -172,6 +174,8 @@ static int raw_config(const struct perf_event_attr *attr, u64 *config)
 	if (attr->config1 || attr->config2 || pmr_attr_config3(attr))
 		return -EINVAL;
 	if (is_unknown_pseudo_event(attr->config) || wants_transactions(attr->config))
+		return -EINVAL;
+	if (!pmr_quirks_allow(pmr_quirks, attr->config, cpu_smt_possible()))
 		return -EINVAL;
 	*config = attr->config & RAW_BITS;
 	if (!(attr->config & ARCH_PERFMON_EVENTSEL_ANY))
@@ -229,7 +233,7 @@ static int cache_config(const struct perf_event_attr *attr)
 /* A fixed counter has neither threshold nor edge, so any such bit rules it out. */
 static u64 allowed_counters(u64 config)
 {
-	u64 general = GENMASK_ULL(pmr_intel.pmu.gp_counters - 1, 0);
+	u64 general = pmr_intel.general;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(fixed_events); i++) {
@@ -239,6 +243,15 @@ static u64 allowed_counters(u64 config)
 			return config == EVENT_REF_CYCLES ? fixed : general | fixed;
 	}
 	return general;
+}
+
+/* As in perf, where a generic event has no config yet when this is asked. */
+static bool valid_period(const struct perf_event_attr *attr)
+{
+	u64 config = attr->type == PERF_TYPE_RAW ? attr->config : 0;
+
+	return attr->freq || !attr->sample_period ||
+	       attr->sample_period >= pmr_quirks_period_min(pmr_quirks, config);
 }
 
 static bool is_ours(const struct perf_event_attr *attr)
@@ -257,6 +270,15 @@ static int select_config(const struct perf_event_attr *attr, u64 *config)
 	default:
 		return cache_config(attr);
 	}
+}
+
+/**
+ * pmr_intel_period_min() - the smallest period that an event can have
+ * @hw: event
+ */
+u64 pmr_intel_period_min(const struct pmr_hw *hw)
+{
+	return pmr_quirks_period_min(pmr_quirks, hw->config);
 }
 
 /**
@@ -279,6 +301,8 @@ int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
 	/* No PEBS, and so no XMM registers; asked before the config, as in perf. */
 	if (attr->precise_ip)
 		return -EOPNOTSUPP;
+	if (!valid_period(attr))
+		return -EINVAL;
 	if ((attr->sample_regs_user | attr->sample_regs_intr) & PERF_REG_EXTENDED_MASK)
 		return -EINVAL;
 	err = select_config(attr, &config);

@@ -23,6 +23,7 @@
 
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
+#include "pmu/x86/quirks.h"
 #include "pmu/x86/watch.h"
 
 /* Events whose first occurrence is awaited: rounds of so many PAUSEs. */
@@ -177,9 +178,9 @@ static bool try_counters(void)
 	/* What CPUID does not list may not count: then only registers are tried. */
 	u64 event = pmr_intel.instructions ? 0xc0 | ARCH_PERFMON_EVENTSEL_ENABLE |
 		    ARCH_PERFMON_EVENTSEL_OS | ARCH_PERFMON_EVENTSEL_USR : 0;
-	u64 bits;
+	u64 bits = pmr_intel.general | pmr_intel.pmu.fixed_mask << PMR_FIXED_BASE;
 
-	for (bits = pmr_intel.counters; bits; bits &= bits - 1) {
+	for (; bits; bits &= bits - 1) {
 		int idx = __ffs64(bits), i = idx - PMR_FIXED_BASE;
 		struct trial trial = {
 			MSR_ARCH_PERFMON_EVENTSEL0 + idx, event, pmr_intel.gp_base + idx, idx,
@@ -360,6 +361,8 @@ const struct pmr_pmu *pmr_intel_probe(void)
 		cpuid.capabilities = 0;
 	if (!pmr_intel_describe(&pmr_intel, &cpuid))
 		return refuse_version();
+	pmr_quirks_init(boot_cpu_data.x86, boot_cpu_data.x86_model);
+	pmr_intel.general &= ~pmr_quirks_unusable_counters();
 	if (!pmr_intel_works())
 		return ERR_PTR(-ENODEV);
 	if (interrupts_again())
