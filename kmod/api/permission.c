@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the rights of callers: what they may profile. Task context, may sleep;
+ * Owns the rights of callers: what they may profile. Task context;
  * pmr_may_see_task() is called with the task's exec_update_lock held, and takes
  * RCU and the task lock.
  *
@@ -70,7 +70,7 @@ static bool credentials_allow(struct task_struct *task)
 
 /*
  * A program that may not be dumped has something to hide from its own user. A
- * kernel thread has no program; a task that exits has none left, and no event
+ * task without a program runs the kernel's code, unless it exits: then no event
  * can follow it any more.
  */
 static bool dumpable_allows(struct task_struct *task)
@@ -79,7 +79,7 @@ static bool dumpable_allows(struct task_struct *task)
 
 	lockdep_assert_held(&task->alloc_lock);
 	if (!mm)
-		return !(task->flags & PF_KTHREAD) || capable(CAP_SYS_PTRACE);
+		return task->flags & PF_EXITING || capable(CAP_SYS_PTRACE);
 	return __get_dumpable(mm->flags) == SUID_DUMP_USER ||
 	       ns_capable(mm->user_ns, CAP_SYS_PTRACE);
 }

@@ -18,6 +18,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "parity.h"
@@ -411,6 +412,36 @@ static void target_gains_rights(void)
 	say_result("strong", try_open(&attr, strong, -1, -1, 0));
 }
 
+static void open_zombie(void (*become)(void))
+{
+	struct perf_event_attr attr = instructions();
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (!pid) {
+		become();
+		_exit(0);
+	}
+	must(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), "waitid");
+	plain();
+	say_result("open", try_open(&attr, pid, -1, -1, 0));
+}
+
+static void zombie(void)
+{
+	open_zombie(plain);
+}
+
+static void zombie_undumpable(void)
+{
+	open_zombie(undumpable);
+}
+
+static void zombie_root(void)
+{
+	open_zombie(root);
+}
+
 /* Not in every installed header: struct landlock_ruleset_attr of version 1. */
 #define RIGHT_MAKE_FIFO	(1ULL << 10)
 
@@ -436,6 +467,9 @@ static void landlock(void)
 static const struct simple_case simple[] = {
 	{ "thread-of-root", thread_of_root },
 	{ "target-gains-rights", target_gains_rights },
+	{ "zombie", zombie },
+	{ "zombie-undumpable", zombie_undumpable },
+	{ "zombie-root", zombie_root },
 	{ "landlock", landlock },
 };
 
