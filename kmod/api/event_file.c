@@ -59,6 +59,7 @@ static int event_fasync(int fd, struct file *file, int on)
  */
 void pmr_event_file_close(struct pmr_event *event)
 {
+	might_sleep();
 	pmr_sideband_account(event, -1);
 	kref_get(&event->ref);
 	pmr_event_close(event);

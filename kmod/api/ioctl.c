@@ -123,6 +123,7 @@ long pmr_event_file_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	struct pmr_event *event = file->private_data;
 	bool group = arg & PERF_IOC_FLAG_GROUP;
 
+	might_sleep();
 	switch (cmd) {
 	case PERF_EVENT_IOC_ENABLE:
 		pmr_event_enable(event, group);

@@ -284,6 +284,7 @@ int pmr_open(const struct pmuring_open *open)
 	struct opening opening = {};
 	int err, fd;
 
+	might_sleep();
 	if (open->flags & ~(u64)KNOWN_FLAGS || open->reserved)
 		return -EINVAL;
 	pmr_rights_decide(&opening.rights);

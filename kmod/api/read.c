@@ -60,6 +60,7 @@ ssize_t pmr_event_file_read(struct file *file, char __user *buffer, size_t count
 	struct pmr_event *event = file->private_data;
 	u64 format = event->attr.read_format;
 
+	might_sleep();
 	if (READ_ONCE(event->state) == PMR_STATE_ERROR)
 		return 0;
 	if (format & PERF_FORMAT_GROUP)

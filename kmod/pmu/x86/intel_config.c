@@ -296,6 +296,7 @@ int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr)
 	u64 config;
 	int err;
 
+	might_sleep();
 	if (!is_ours(attr))
 		return -ENOENT;
 	/* No PEBS, and so no XMM registers; asked before the config, as in perf. */
