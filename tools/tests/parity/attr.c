@@ -50,6 +50,8 @@ static const struct attr_case attrs[] = {
 				    PERF_SAMPLE_BRANCH_USER) },
 	{ "branch-any-sampling", BRANCH(.branch_sample_type = PERF_SAMPLE_BRANCH_ANY,
 					.sample_period = 100000) },
+	{ "branch-bit-18", BRANCH(.branch_sample_type = 1ULL << 18 | PERF_SAMPLE_BRANCH_USER) },
+	{ "branch-bit-19", BRANCH(.branch_sample_type = 1ULL << 19 | PERF_SAMPLE_BRANCH_USER) },
 	{ "branch-bit-20", BRANCH(.branch_sample_type = 1ULL << 20 | PERF_SAMPLE_BRANCH_ANY) },
 	{ "branch-bit-63", BRANCH(.branch_sample_type = 1ULL << 63 | PERF_SAMPLE_BRANCH_ANY) },
 	{ "branch-bits-without-sample-type", HW(.branch_sample_type = ~0ULL) },
