@@ -14,6 +14,7 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
+#include <asm/nmi.h>
 
 #include "pmu/period.h"
 #include "pmu/x86/intel.h"
@@ -168,6 +169,7 @@ static int intel_init(struct kunit *test)
 	machine = pmr_intel;
 	memset(&fake, 0, sizeof(fake));
 	memset(table(), 0, sizeof(*table()));
+	table()->ready = true;
 	describe(test, 0x07300804, 0x603, 0x2000);
 	pmr_intel.debugctl = true;
 	pmr_intel.pebs = true;
@@ -818,6 +820,37 @@ static void scrub_zeroes_what_nobody_uses(struct kunit *test)
 	EXPECT_ACCESSES(test, { 'W', PMC0, 0 });
 }
 
+/* Without ownership nothing is touched: the counters are others'. */
+static void a_cpu_that_is_not_ours(struct kunit *test)
+{
+	struct pmr_hw gone = general(true);
+	struct pt_regs regs = { };
+	unsigned long flags;
+	int served;
+
+	local_irq_save(flags);
+	pmr_intel_cpu_start();
+	local_irq_restore(flags);
+	KUNIT_ASSERT_TRUE(test, add(&gone));
+	NEXT_PMC(5);
+	del(&gone);	/* after its overflow: a PMI is on the way */
+	KUNIT_EXPECT_NE(test, table()->late_until, 0UL);
+
+	local_irq_save(flags);
+	pmr_intel_cpu_stop();
+	fake.accesses = 0;
+	pmr_intel.pmu.scrub();
+	served = pmr_intel.pmu.handle_nmi(NMI_LOCAL, &regs);
+	KUNIT_EXPECT_EQ(test, served, 1);
+	served = pmr_intel.pmu.handle_nmi(NMI_LOCAL, &regs);
+	KUNIT_EXPECT_EQ(test, served, 0);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, fake.accesses, 0);
+	KUNIT_EXPECT_FALSE(test, table()->ready);
+	KUNIT_EXPECT_EQ(test, table()->dirty, 0ULL);
+	KUNIT_EXPECT_EQ(test, table()->late_until, 0UL);
+}
+
 /* Legacy writes are extended from bit 31, so 2^31 - 1 is the most in one go. */
 static void legacy_writes(struct kunit *test)
 {
@@ -893,7 +926,6 @@ static void start_takes_the_pmu(struct kunit *test)
 	fill_registers();
 	local_irq_save(flags);
 	pmr_intel_cpu_start();
-	WRITE_ONCE(table()->ready, false);
 	local_irq_restore(flags);
 
 	for (i = 0; i < 8; i++)
@@ -1006,6 +1038,7 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(a_group_is_added_whole),
 	KUNIT_CASE(an_event_moves_for_another),
 	KUNIT_CASE(scrub_zeroes_what_nobody_uses),
+	KUNIT_CASE(a_cpu_that_is_not_ours),
 	KUNIT_CASE(legacy_writes),
 	KUNIT_CASE(version_1),
 	KUNIT_CASE(start_takes_the_pmu),

@@ -11,6 +11,7 @@
 #include "machine.h"
 #include "perf_syscall.h"
 #include "tap.h"
+#include "user_page.h"
 #include "workload.h"
 
 #define ROUNDS		10000
@@ -85,6 +86,39 @@ static void take_turns(void)
 	is(good, 100, "50 turns each, on all CPUs: both right every time");
 }
 
+/*
+ * We look at each switch, but hold no PMU: perf's counters are its own, even where a
+ * process comes that may read them.
+ */
+static void watch_switches(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr switches = { .type = PERF_TYPE_SOFTWARE,
+					    .config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+					    .size = sizeof(switches) };
+	volatile struct perf_event_mmap_page *page;
+	int of_cpu, of_task, watcher;
+
+	cpu_pin(0);
+	ok(pmuring_works() && pmuring_works(), "we have used the counters last");
+	attr.disabled = 0;
+	of_cpu = perf_open(&attr, -1, 0);
+	of_task = perf_open(&attr, 0, -1);
+	page = user_page_map(of_task);
+	watcher = open_self(&switches);
+	for (int i = 0; i < 20; i++) {
+		work(ROUNDS);
+		sleep_ms(2);
+	}
+	between(read_value(of_cpu), 20 * LENGTH, 40 * LENGTH,
+		"  switches to a reader, watched by us: perf's CPU event is right");
+	between(read_value(of_task), 20 * LENGTH, 40 * LENGTH, "  its task event as well");
+	user_page_unmap(page);
+	close(watcher);
+	close(of_task);
+	close(of_cpu);
+}
+
 static void watchdog(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -109,11 +143,12 @@ int main(void)
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(5 + 6 + 1 + 3 + 1);
+	plan(5 + 6 + 1 + 3 + 3 + 1);
 	cpu_pin(0);
 	we_hold_it();
 	perf_holds_it();
 	take_turns();
+	watch_switches();
 	watchdog();
 	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
 	return done();

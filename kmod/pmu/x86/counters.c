@@ -8,6 +8,7 @@
 #include <linux/bug.h>
 #include <linux/lockdep.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 
 #include "pmu/x86/counters.h"
 
@@ -145,4 +146,15 @@ void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw)
 	counters->full = counters->silenced;
 	counters->hw[hw->idx] = NULL;
 	hw->idx = -1;
+}
+
+/**
+ * pmr_counters_reset() - forget everything: the PMU of this CPU is given back
+ * @counters: table of this CPU, no event in it
+ */
+void pmr_counters_reset(struct pmr_counters *counters)
+{
+	WRITE_ONCE(counters->ready, false);
+	barrier();	/* the NMI reads nothing else once it sees that */
+	memset(counters, 0, sizeof(*counters));
 }

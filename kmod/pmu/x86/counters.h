@@ -5,6 +5,7 @@
 #ifndef PMR_COUNTERS_H
 #define PMR_COUNTERS_H
 
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 
 #include "pmu/pmu.h"
@@ -24,7 +25,7 @@
  * @looked: TSC when watch.c last looked at the counters; 0: not yet
  * @seen: counters whose value watch.c has noted while this event was on them
  * @watched: watch.c will look again, or has been asked to
- * @ready: pmuring holds the PMU of this CPU and has programmed it
+ * @ready: pmuring has taken the PMU of this CPU; while it has not, all else is zero
  * @hw: the event on each counter, NULL where @active lacks its bit
  *
  * Written by task context of this CPU with interrupts off; the NMI reads it at
@@ -53,5 +54,14 @@ bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsig
 			 u64 *full);
 void pmr_counters_occupy(struct pmr_counters *counters, struct pmr_hw *hw, int idx);
 void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw);
+void pmr_counters_reset(struct pmr_counters *counters);
+
+/* NMI or interrupts off: may a PMI come whose counter has been stopped meanwhile? */
+static inline bool pmr_counters_expect_pmi(const struct pmr_counters *counters)
+{
+	unsigned long until = READ_ONCE(counters->late_until);
+
+	return until && time_before(jiffies, until);
+}
 
 #endif /* PMR_COUNTERS_H */

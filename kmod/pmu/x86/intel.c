@@ -235,6 +235,8 @@ static void intel_scrub(void)
 	u64 bits = counters->dirty & ~counters->active;
 
 	lockdep_assert_irqs_disabled();
+	if (!counters->ready)
+		return;
 	counters->dirty = 0;
 	for (; bits; bits &= bits - 1) {
 		int idx = __ffs64(bits);
@@ -362,8 +364,7 @@ static __always_inline u64 read_and_acknowledge(const struct pmr_counters *count
  */
 static noinline bool is_late_pmi(struct pmr_counters *counters)
 {
-	bool expected = counters->late_until &&
-			time_before(jiffies, counters->late_until);
+	bool expected = pmr_counters_expect_pmi(counters);
 
 	if (!expected && !(pmr_lvtpc_read() & APIC_LVT_MASKED))
 		return false;
@@ -481,10 +482,13 @@ static __always_inline int handle(struct pt_regs *regs, const bool late)
 	/* Free in production: each sample comes this way. */
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
 		WARN_ON_ONCE(!in_nmi());
-	/* A counter that is stopped for good may leave one PMI behind. */
-	if (unlikely(!READ_ONCE(counters->ready)) && !counters->late_until)
-		return 0;
-	served = serve(counters, regs, late);
+	if (likely(READ_ONCE(counters->ready))) {
+		served = serve(counters, regs, late);
+	} else {
+		served = pmr_intel_owed_pmi();
+		if (unlikely(served))
+			__this_cpu_inc(pmr_cpu_stats.late_nmis);
+	}
 	if (served)
 		__this_cpu_inc(pmr_cpu_stats.nmis);
 	return served;

@@ -82,5 +82,6 @@ void pmr_intel_release(void);
 void pmr_intel_cpu_start(void);
 void pmr_intel_started(void);
 void pmr_intel_cpu_stop(void);
+bool pmr_intel_owed_pmi(void);
 
 #endif /* PMR_INTEL_H */

@@ -6,6 +6,9 @@
  * reserve and release: task context, serialised by the caller. cpu_start and
  * cpu_stop: on the CPU concerned, interrupts off. No locks.
  */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/percpu.h>
 #include <asm/nmi.h>
 
@@ -40,6 +43,15 @@ static DEFINE_PER_CPU(struct saved, saved);
 
 /* Since we gave the PMU back last. */
 static bool used_by_others;
+
+/*
+ * How long a CPU that is given back waits for a PMI whose counter was stopped after its
+ * overflow. Hardware and hypervisors deliver within a few.
+ */
+#define LATE_PMI_US	50
+
+/* jiffies until which a PMI may still come after that, or 0; for one that is later. */
+static DEFINE_PER_CPU(unsigned long, owed_until);
 
 /*
  * Only the event selectors arbitrate: perf reserves its counters by their
@@ -182,15 +194,9 @@ void pmr_intel_cpu_start(void)
 	if (save(was))
 		WRITE_ONCE(used_by_others, true);
 	quiesce();
-	counters->active = 0;
-	counters->kernel = 0;
-	counters->dirty = pmr_intel.counters;	/* by whoever had them before */
-	counters->fixed_ctrl = 0;
-	counters->full = 0;
-	counters->silenced = 0;
-	counters->looked = 0;
-	counters->seen = 0;
-	counters->watched = false;
+	counters->dirty = pmr_intel.counters;	/* by whatever used them before */
+	counters->late_until = this_cpu_read(owed_until);
+	this_cpu_write(owed_until, 0);
 	if (was->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
 		pmr_wrmsr(MSR_IA32_DEBUGCTLMSR,
 			  was->debugctl & ~DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI);
@@ -216,6 +222,21 @@ void pmr_intel_started(void)
 	pmr_leftovers_clear();
 }
 
+/*
+ * A counter was stopped after its overflow, and its PMI is still on the way. Once the
+ * PMU is given back the handler could not serve it: a delivered PMI masks the LVT
+ * entry, and to unmask that is then the next owner's business.
+ */
+static void await_late_pmi(const struct pmr_counters *counters)
+{
+	int us;
+
+	for (us = 0; us < LATE_PMI_US && pmr_counters_expect_pmi(counters); us++)
+		udelay(1);
+	if (pmr_counters_expect_pmi(counters))
+		this_cpu_write(owed_until, counters->late_until);
+}
+
 /**
  * pmr_intel_cpu_stop() - put back what pmr_intel_cpu_start() found
  *
@@ -223,8 +244,29 @@ void pmr_intel_started(void)
  */
 void pmr_intel_cpu_stop(void)
 {
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+
+	lockdep_assert_irqs_disabled();
+	WARN_ON_ONCE(counters->active);
 	pmr_watch_cpu_stop();
 	quiesce();
-	WRITE_ONCE(this_cpu_ptr(&pmr_counters)->ready, false);
+	await_late_pmi(counters);
+	pmr_counters_reset(counters);
 	restore(this_cpu_ptr(&saved));
+}
+
+/**
+ * pmr_intel_owed_pmi() - is an NMI a PMI that came after this CPU was given back?
+ *
+ * NMI. One at most is claimed, and only in the time in which one can be expected. No
+ * register is touched: they are others' by now.
+ */
+bool pmr_intel_owed_pmi(void)
+{
+	unsigned long until = this_cpu_read(owed_until);
+
+	if (likely(!until))
+		return false;
+	this_cpu_write(owed_until, 0);
+	return time_before(jiffies, until);
 }
