@@ -170,6 +170,7 @@ static int intel_init(struct kunit *test)
 	memset(&fake, 0, sizeof(fake));
 	memset(table(), 0, sizeof(*table()));
 	table()->ready = true;
+	table()->watched = true;	/* no timer */
 	describe(test, 0x07300804, 0x603, 0x2000);
 	pmr_intel.debugctl = true;
 	pmr_intel.pebs = true;
@@ -474,8 +475,8 @@ static void a_late_pmi_is_claimed_by_the_mask(struct kunit *test)
 	NEXT_STATUS(0);
 	fake.lvtpc = LVT_MASKED;
 	KUNIT_EXPECT_EQ(test, pmi(), 1);
-	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'l', 0, LVT_MASKED }, { 'L', 0, LVT_NMI },
-			{ 'R', STATUS, 0 });
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'R', GLOBAL_CTRL, 0x7000000ff },
+			{ 'l', 0, LVT_MASKED }, { 'L', 0, LVT_NMI }, { 'R', STATUS, 0 });
 	KUNIT_EXPECT_EQ(test, late_nmis() - before, 1ULL);
 	KUNIT_EXPECT_EQ(test, fake.overflows, 0);
 }
@@ -490,7 +491,8 @@ static void another_ones_nmi_is_left(struct kunit *test)
 	NEXT_STATUS(0);
 	fake.lvtpc = LVT_NMI;
 	KUNIT_EXPECT_EQ(test, pmi(), 0);
-	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'P', 0, MINUS_1000 + 5 }, { 'l', 0, LVT_NMI });
+	EXPECT_ACCESSES(test, { 'R', STATUS, 0 }, { 'P', 0, MINUS_1000 + 5 },
+			{ 'R', GLOBAL_CTRL, 0x7000000ff }, { 'l', 0, LVT_NMI });
 	KUNIT_EXPECT_EQ(test, late_nmis(), before);
 }
 
@@ -814,8 +816,8 @@ static void scrub_zeroes_what_nobody_uses(struct kunit *test)
 	del(&gone);
 	fake.accesses = 0;
 	local_irq_save(flags);
-	pmr_intel.pmu.scrub();
-	pmr_intel.pmu.scrub();
+	pmr_intel.pmu.scrub(current->active_mm);
+	pmr_intel.pmu.scrub(current->active_mm);
 	local_irq_restore(flags);
 	EXPECT_ACCESSES(test, { 'W', PMC0, 0 });
 }
@@ -839,7 +841,7 @@ static void a_cpu_that_is_not_ours(struct kunit *test)
 	local_irq_save(flags);
 	pmr_intel_cpu_stop();
 	fake.accesses = 0;
-	pmr_intel.pmu.scrub();
+	pmr_intel.pmu.scrub(current->active_mm);
 	served = pmr_intel.pmu.handle_nmi(NMI_LOCAL, &regs);
 	KUNIT_EXPECT_EQ(test, served, 1);
 	served = pmr_intel.pmu.handle_nmi(NMI_LOCAL, &regs);
@@ -848,6 +850,52 @@ static void a_cpu_that_is_not_ours(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake.accesses, 0);
 	KUNIT_EXPECT_FALSE(test, table()->ready);
 	KUNIT_EXPECT_EQ(test, table()->dirty, 0ULL);
+	KUNIT_EXPECT_EQ(test, table()->late_until, 0UL);
+}
+
+/* The first event takes the PMU of its CPU, and the first stop gives it back. */
+static void the_first_event_takes_the_cpu(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+	unsigned long flags;
+
+	table()->ready = false;
+	local_irq_save(flags);
+	pmr_intel_cpu_stop();
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, fake.accesses, 0);
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	KUNIT_EXPECT_TRUE(test, table()->ready);
+	KUNIT_EXPECT_EQ(test, fake.msr[GLOBAL_CTRL], 0x7000000ffULL);
+	del(&hw);
+	local_irq_save(flags);
+	pmr_intel_cpu_stop();
+	fake.accesses = 0;
+	pmr_intel_cpu_stop();
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, fake.accesses, 0);
+}
+
+/* perf zeroes all counters in between: nothing is lost and no period is longer. */
+static void zeroed_while_at_zero(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+	unsigned long flags;
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	NEXT_PMC(MINUS_1000 + 300, 20, 25);
+	local_irq_save(flags);
+	pmr_intel_reload_all(true);
+	EXPECT_ACCESSES(test, { 'W', PERFEVTSEL0, 0 }, { 'P', 0, MINUS_1000 + 300 },
+			{ 'W', PMC0, 0 }, { 'W', PERFEVTSEL0, 0x5300c4 });
+	KUNIT_EXPECT_EQ(test, pmr_intel.pmu.count(&hw), 320ULL);
+	fake.accesses = 0;
+	pmr_intel_reload_all(false);
+	local_irq_restore(flags);
+	EXPECT_ACCESSES(test, { 'W', PERFEVTSEL0, 0 }, { 'P', 0, 25 },
+			{ 'W', PMC0, 0xfffffffffd5d }, { 'W', PERFEVTSEL0, 0x5300c4 });
+	KUNIT_EXPECT_EQ(test, hw.count, 325ULL);
+	KUNIT_EXPECT_EQ(test, hw.period_left, 675LL);
 	KUNIT_EXPECT_EQ(test, table()->late_until, 0UL);
 }
 
@@ -1039,6 +1087,8 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(an_event_moves_for_another),
 	KUNIT_CASE(scrub_zeroes_what_nobody_uses),
 	KUNIT_CASE(a_cpu_that_is_not_ours),
+	KUNIT_CASE(the_first_event_takes_the_cpu),
+	KUNIT_CASE(zeroed_while_at_zero),
 	KUNIT_CASE(legacy_writes),
 	KUNIT_CASE(version_1),
 	KUNIT_CASE(start_takes_the_pmu),

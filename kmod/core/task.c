@@ -186,7 +186,7 @@ void pmr_task_switch_watched(struct task_struct *prev, struct task_struct *next)
 	if (pmr_switch_matters(next))
 		change_contexts(pmr_task_context_find(next));
 	if (next->mm && atomic_read(&next->mm->context.perf_rdpmc_allowed) && pmr_pmu)
-		pmr_pmu->scrub();
+		pmr_pmu->scrub(next->mm);
 	pmr_sideband_switch_in(prev, next);
 }
 

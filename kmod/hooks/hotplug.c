@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns CPU hotplug: the order in which a CPU's PMU and contexts come and go.
+ * Owns CPU hotplug: a CPU's contexts come in when it comes online. When it goes, they
+ * go out, and then its PMU, which the first event to count there has taken.
  * The callbacks run on the CPU concerned in its hotplug thread; at that time no
  * other task is allowed there.
  */
@@ -17,7 +18,6 @@ static int come_online(unsigned int cpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	pmr_pmu_cpu_online();
 	pmr_contexts_cpu_online();
 	local_irq_restore(flags);
 	return 0;

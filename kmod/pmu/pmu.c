@@ -3,22 +3,29 @@
  * Owns the choice of the PMU driver and the question whether pmuring holds the
  * PMU: from the first hardware event that is opened to the last one closed.
  *
- * get, put: task context, take cpus_read_lock() and then users_lock. holder:
- * task context, takes users_lock.
- * cpu_online, cpu_offline: on that CPU, from the hotplug callbacks, which hold
- * the hotplug lock for writing, so that @users cannot change meanwhile.
+ * The PMU as a whole is reserved with the first event, which is cheap. A CPU's
+ * part of it is taken by the driver when the first event counts there, and given
+ * back with the last event: to open and close one costs only the CPUs that it has
+ * counted on.
+ *
+ * get: task context, takes users_lock. put: task context, takes cpus_read_lock() and
+ * then users_lock if it is the last. holder: task context, takes users_lock.
+ * cpu_offline: on that CPU, interrupts off, from the hotplug callbacks, which hold
+ * the hotplug lock for writing; so it excludes the last put.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/cpu.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
-#include <linux/smp.h>
 #include <uapi/pmuring.h>
 
 #include "pmu/pmu.h"
 #include "pmu/sysfs.h"
+#include "pmu/x86/dirty.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/nmi.h"
 #include "pmu/x86/watch.h"
@@ -34,19 +41,9 @@ bool pmr_overflow_nobody(struct pmr_hw *hw, struct pt_regs *regs)
 
 DEFINE_STATIC_CALL(pmr_overflow, pmr_overflow_nobody);
 
-/* Protects users and, with it, who holds the counters. */
+/* Events that hold the PMU; becomes and ceases to be 0 under users_lock only. */
 static DEFINE_MUTEX(users_lock);
-static unsigned int users;
-
-static void start(void *unused)
-{
-	pmr_pmu->cpu_start();
-}
-
-static void stop(void *unused)
-{
-	pmr_pmu->cpu_stop();
-}
+static atomic_t users;
 
 static int take(void)
 {
@@ -56,9 +53,7 @@ static int take(void)
 		pr_notice_ratelimited("the PMU is held by the kernel's perf or its NMI watchdog: end perf sessions, sysctl kernel.nmi_watchdog=0\n");
 		return err;
 	}
-	on_each_cpu(start, NULL, 1);
-	if (pmr_pmu->started)
-		pmr_pmu->started();
+	atomic_set(&users, 1);
 	return 0;
 }
 
@@ -73,14 +68,12 @@ int pmr_pmu_get(void)
 
 	if (!pmr_pmu)
 		return -ENOENT;
-	cpus_read_lock();
+	if (atomic_inc_not_zero(&users))
+		return 0;
 	mutex_lock(&users_lock);
-	if (!users)
+	if (!atomic_inc_not_zero(&users))
 		err = take();
-	if (!err)
-		users++;
 	mutex_unlock(&users_lock);
-	cpus_read_unlock();
 	return err;
 }
 
@@ -89,13 +82,13 @@ int pmr_pmu_get(void)
  */
 void pmr_pmu_put(void)
 {
+	if (atomic_add_unless(&users, -1, 1))
+		return;
 	cpus_read_lock();
-	mutex_lock(&users_lock);
-	if (!--users) {
-		on_each_cpu(stop, NULL, 1);
+	if (atomic_dec_and_mutex_lock(&users, &users_lock)) {
 		pmr_pmu->release();
+		mutex_unlock(&users_lock);
 	}
-	mutex_unlock(&users_lock);
 	cpus_read_unlock();
 }
 
@@ -114,7 +107,7 @@ u32 pmr_pmu_holder(void)
 	if (!pmr_pmu)
 		return holder;
 	mutex_lock(&users_lock);
-	if (users)
+	if (atomic_read(&users))
 		holder = PMURING_HOLDER_PMURING;
 	else if (pmr_pmu->reserve())
 		holder = PMURING_HOLDER_KERNEL;
@@ -125,20 +118,12 @@ u32 pmr_pmu_holder(void)
 }
 
 /**
- * pmr_pmu_cpu_online() - this CPU came up
- */
-void pmr_pmu_cpu_online(void)
-{
-	if (users)
-		pmr_pmu->cpu_start();
-}
-
-/**
  * pmr_pmu_cpu_offline() - this CPU goes down; no event runs on it any more
  */
 void pmr_pmu_cpu_offline(void)
 {
-	if (users)
+	lockdep_assert_irqs_disabled();
+	if (pmr_pmu)
 		pmr_pmu->cpu_stop();
 }
 
@@ -163,6 +148,7 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
 			boot_cpu_data.x86_vendor_id, boot_cpu_data.x86, boot_cpu_data.x86_model);
 		return 0;
 	}
+	pmr_dirty_init();
 	err = pmr_nmi_register(pmr_pmu->handle_nmi);
 	if (err)
 		return err;
@@ -183,4 +169,5 @@ void pmr_pmu_exit(void)
 		return;
 	pmr_nmi_unregister();
 	pmr_watch_exit();
+	pmr_dirty_exit();
 }

@@ -17,6 +17,7 @@
 #define PMR_FIXED_BASE		32
 #define PMR_COUNTERS_MAX	48
 
+struct mm_struct;
 struct pmr_pmu;
 struct task_struct;
 
@@ -114,18 +115,20 @@ struct pmr_hw {
  * @period_min: the smallest period that an event can have; NULL: 1
  * @fits: could these run together on an empty PMU?
  * @reserve: take all counters from the kernel's allocator; 0 or -EBUSY
- * @release: give them back
- * @cpu_start: take the PMU of this CPU: save what is there, program it
- * @started: the PMU of all CPUs has been taken, and no event counts yet
- * @cpu_stop: put back what cpu_start() found
+ * @release: give them back, and the PMU of each CPU on which an event has counted.
+ *	No event is left; CPUs neither come nor go meanwhile
+ * @cpu_stop: put this CPU's PMU back as it was found, if an event has counted on it.
+ *	None does any more
  * @add: find counters for all of these and let them run, or for none: false.
- *	Events that run already may be moved to other counters
+ *	Events that run already may be moved to other counters. The first event on
+ *	a CPU takes its PMU: saves what is there, and programs it
  * @del: take one off; its count is complete afterwards
  * @count: count of an event that runs on this CPU, without touching it
  * @scrub: zero the counters that hold what another task has counted, before a
- *	task runs that may read counters itself
+ *	process runs here to which this module has given the right to read counters.
+ *	Its address space is loaded already, or will be next
  *
- * Task context may sleep in @init_event, @period_min, @reserve, @started and @release; the others
+ * Task context may sleep in @init_event, @period_min, @reserve and @release; the others
  * run on the CPU they act on, with interrupts off. The software PMU has
  * @init_event, @add, @del and @count only.
  */
@@ -149,13 +152,11 @@ struct pmr_pmu {
 	bool (*fits)(struct pmr_hw *const *hws, unsigned int number);
 	int (*reserve)(void);
 	void (*release)(void);
-	void (*cpu_start)(void);
-	void (*started)(void);
 	void (*cpu_stop)(void);
 	bool (*add)(struct pmr_hw *const *hws, unsigned int number);
 	void (*del)(struct pmr_hw *hw);
 	u64 (*count)(const struct pmr_hw *hw);
-	void (*scrub)(void);
+	void (*scrub)(const struct mm_struct *next);
 };
 
 /**
@@ -220,8 +221,6 @@ void pmr_pmu_exit(void);
 int pmr_pmu_get(void);
 void pmr_pmu_put(void);
 u32 pmr_pmu_holder(void);
-void pmr_pmu_cpu_online(void);
 void pmr_pmu_cpu_offline(void);
-bool pmr_pmu_ready(void);
 
 #endif /* PMR_PMU_H */

@@ -21,6 +21,8 @@
  * @fixed_ctrl: what FIXED_CTR_CTRL holds
  * @late_until: jiffies until which a PMI without a cause is expected, because
  *	a counter was stopped after its overflow; 0 for none
+ * @at_zero: counters that have been set to 0 for a moment, see dirty.c; none of them
+ *	has wrapped
  * @silenced: all ones while nothing may count here, see watch.c, else 0
  * @looked: TSC when watch.c last looked at the counters; 0: not yet
  * @seen: counters whose value watch.c has noted while this event was on them
@@ -39,6 +41,7 @@ struct pmr_counters {
 	u64 dirty;
 	u64 fixed_ctrl;
 	unsigned long late_until;
+	u64 at_zero;
 	u64 silenced;
 	u64 looked;
 	u64 seen;

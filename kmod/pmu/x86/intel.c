@@ -22,6 +22,7 @@
 
 #include "pmu/period.h"
 #include "pmu/user_page.h"
+#include "pmu/x86/dirty.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/msr.h"
 #include "pmu/x86/quirks.h"
@@ -84,14 +85,20 @@ static void address_counter(struct pmr_hw *hw, int idx)
 	}
 }
 
-static void start(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
+/* The counter has been loaded. */
+static void run(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 {
-	address_counter(hw, idx);
-	load(hw);
 	pmr_counters_occupy(counters, hw, idx);
 	select_event(counters, hw);
 	if (unlikely(hw->user_page))
 		pmr_publish_counter(hw);
+}
+
+static void start(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
+{
+	address_counter(hw, idx);
+	load(hw);
+	run(counters, hw, idx);
 }
 
 static void intel_del(struct pmr_hw *hw);
@@ -143,6 +150,8 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 	unsigned int i;
 
 	lockdep_assert_irqs_disabled();
+	if (unlikely(!counters->ready))
+		pmr_intel_cpu_start();
 	/* Thousands may wait; each of them asks at each switch. */
 	for (i = 0; i < number; i++)
 		if (unlikely(!(hws[i]->allowed & ~counters->full)) ||
@@ -208,28 +217,65 @@ static __always_inline void fold(struct pmr_hw *hw, u64 raw)
 	pmr_period_fold(hw, raw, hw->mask);
 }
 
+/* Return: the last value of its counter. */
+static u64 take_off(struct pmr_counters *counters, struct pmr_hw *hw)
+{
+	u64 raw;
+
+	deselect_event(counters, hw);
+	pmr_counters_vacate(counters, hw);
+	raw = pmr_rdpmc(hw->rdpmc);
+	fold(hw, raw);
+	return raw;
+}
+
 static void intel_del(struct pmr_hw *hw)
 {
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	int idx = hw->idx;
-	u64 raw;
 
 	lockdep_assert_irqs_disabled();
 	/* Another CPU's, or none: what is on that counter here is not this event's. */
 	if (WARN_ON_ONCE(idx < 0 || counters->hw[idx] != hw))
 		return;
-	deselect_event(counters, hw);
-	pmr_counters_vacate(counters, hw);
-	raw = pmr_rdpmc(hw->rdpmc);
-	fold(hw, raw);
-	if (unlikely(pmr_has_wrapped(hw, raw)))
+	if (unlikely(pmr_has_wrapped(hw, take_off(counters, hw))))
 		expect_late_pmi(counters, idx);
 	if (unlikely(hw->user_page))
 		pmr_publish_stopped(hw);
 }
 
+/**
+ * pmr_intel_reload_all() - let all events of this CPU go on, each on its counter
+ * @from_zero: the counters start from 0 for a moment, so that zeroing them does no
+ *	harm, see dirty.c. No period ends meanwhile; one that has, ends afterwards
+ *
+ * Interrupts off.
+ */
+void pmr_intel_reload_all(bool from_zero)
+{
+	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
+	u64 bits = counters->active;
+
+	lockdep_assert_irqs_disabled();
+	/* Such a counter looks as if it had wrapped. */
+	WRITE_ONCE(counters->at_zero, from_zero ? bits : 0);
+	for (; bits; bits &= bits - 1) {
+		int idx = __ffs64(bits);
+		struct pmr_hw *hw = counters->hw[idx];
+
+		take_off(counters, hw);
+		if (!from_zero) {
+			start(counters, hw, idx);
+			continue;
+		}
+		pmr_wrmsr(hw->counter_msr, 0);
+		hw->prev_raw = 0;
+		run(counters, hw, idx);
+	}
+}
+
 /* An event's count stays in its counter until the next one uses it. */
-static void intel_scrub(void)
+static void intel_scrub(const struct mm_struct *next)
 {
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	u64 bits = counters->dirty & ~counters->active;
@@ -244,6 +290,7 @@ static void intel_scrub(void)
 		pmr_wrmsr(is_fixed(idx) ? MSR_CORE_PERF_FIXED_CTR0 + idx - PMR_FIXED_BASE :
 					  pmr_intel.gp_base + idx, 0);
 	}
+	pmr_dirty_switch(next);
 }
 
 /* The NMI may fold and reload in the middle: then @reloads has moved on. */
@@ -313,7 +360,7 @@ static __always_inline void overflow(struct pmr_hw *hw, struct pt_regs *regs)
 /* Version 1 has no status register: look at each counter. */
 static noinline u64 wrapped_counters(const struct pmr_counters *counters)
 {
-	u64 bits = READ_ONCE(counters->active), wrapped = 0;
+	u64 bits = READ_ONCE(counters->active) & ~READ_ONCE(counters->at_zero), wrapped = 0;
 
 	for (; bits; bits &= bits - 1) {
 		const struct pmr_hw *hw = counters->hw[__ffs64(bits)];
@@ -479,10 +526,10 @@ static __always_inline int handle(struct pt_regs *regs, const bool late)
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	int served;
 
-	/* Free in production: each sample comes this way. */
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
-		WARN_ON_ONCE(!in_nmi());
 	if (likely(READ_ONCE(counters->ready))) {
+		/* Free in production: each sample comes this way. */
+		if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+			WARN_ON_ONCE(!in_nmi());
 		served = serve(counters, regs, late);
 	} else {
 		served = pmr_intel_owed_pmi();
@@ -520,8 +567,6 @@ struct pmr_intel pmr_intel = {
 		.period_min = pmr_intel_period_min,
 		.reserve = pmr_intel_reserve,
 		.release = pmr_intel_release,
-		.cpu_start = pmr_intel_cpu_start,
-		.started = pmr_intel_started,
 		.cpu_stop = pmr_intel_cpu_stop,
 		.fits = intel_fits,
 		.add = intel_add,

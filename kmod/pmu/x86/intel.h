@@ -80,8 +80,8 @@ void pmr_intel_restart(struct pmr_hw *hw);
 int pmr_intel_reserve(void);
 void pmr_intel_release(void);
 void pmr_intel_cpu_start(void);
-void pmr_intel_started(void);
 void pmr_intel_cpu_stop(void);
+void pmr_intel_reload_all(bool from_zero);
 bool pmr_intel_owed_pmi(void);
 
 #endif /* PMR_INTEL_H */

@@ -3,17 +3,23 @@
  * Owns the taking and giving back of an Intel PMU: the reservation that keeps
  * the kernel's perf away, and what each CPU's MSRs and LVT entry held before.
  *
+ * All of this CPU's PMU state that this module keeps begins with cpu_start() and ends
+ * with cpu_stop(): without ownership nothing here or in the NMI handler touches an
+ * MSR or the LVT entry.
+ *
  * reserve and release: task context, serialised by the caller. cpu_start and
- * cpu_stop: on the CPU concerned, interrupts off. No locks.
+ * cpu_stop: on the CPU concerned, interrupts off. owed_pmi: NMI. No locks.
  */
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
+#include <linux/smp.h>
 #include <asm/nmi.h>
 
+#include "pmu/x86/dirty.h"
 #include "pmu/x86/intel.h"
-#include "pmu/x86/leftovers.h"
 #include "pmu/x86/msr.h"
 #include "pmu/x86/watch.h"
 
@@ -41,8 +47,8 @@ struct saved {
 
 static DEFINE_PER_CPU(struct saved, saved);
 
-/* Since we gave the PMU back last. */
-static bool used_by_others;
+/* CPUs whose PMU has been taken: each sets and clears its own bit, interrupts off. */
+static struct cpumask taken;
 
 /*
  * How long a CPU that is given back waits for a PMI whose counter was stopped after its
@@ -94,11 +100,19 @@ int pmr_intel_reserve(void)
 	return 0;
 }
 
+static void stop(void *unused)
+{
+	pmr_intel_cpu_stop();
+}
+
 /**
  * pmr_intel_release() - give all counters back to the kernel's allocator
+ *
+ * The hotplug lock is held: a CPU that goes gives its PMU back itself.
  */
 void pmr_intel_release(void)
 {
+	on_each_cpu_mask(&taken, stop, NULL, true);
 	release_counters(pmr_intel.pmu.gp_counters);
 }
 
@@ -107,20 +121,8 @@ static bool has_fixed(u32 i)
 	return pmr_intel.pmu.fixed_mask & BIT_ULL(i);
 }
 
-/* Return: whether somebody else has used the counter since we gave it back. */
-static bool save_counter(u64 *was, u32 msr)
+static void save(struct saved *was)
 {
-	u64 now = pmr_rdmsr(msr);
-	bool used = *was != now;
-
-	*was = now;
-	return used;
-}
-
-/* Return: whether somebody else has used a counter of this CPU since the last time. */
-static bool save(struct saved *was)
-{
-	bool used = false;
 	u32 i;
 
 	if (pmr_intel.global)
@@ -134,12 +136,11 @@ static bool save(struct saved *was)
 	was->lvtpc = pmr_lvtpc_read();
 	for (i = 0; i < pmr_intel.pmu.gp_counters; i++) {
 		was->selector[i] = pmr_rdmsr(MSR_ARCH_PERFMON_EVENTSEL0 + i);
-		used |= save_counter(&was->general[i], pmr_intel.gp_base + i);
+		was->general[i] = pmr_rdmsr(pmr_intel.gp_base + i);
 	}
 	for (i = 0; i < ARRAY_SIZE(was->fixed); i++)
 		if (has_fixed(i))
-			used |= save_counter(&was->fixed[i], MSR_CORE_PERF_FIXED_CTR0 + i);
-	return used;
+			was->fixed[i] = pmr_rdmsr(MSR_CORE_PERF_FIXED_CTR0 + i);
 }
 
 /* Nothing counts and no overflow is pending afterwards. */
@@ -191,10 +192,11 @@ void pmr_intel_cpu_start(void)
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	struct saved *was = this_cpu_ptr(&saved);
 
-	if (save(was))
-		WRITE_ONCE(used_by_others, true);
+	lockdep_assert_irqs_disabled();
+	save(was);
 	quiesce();
 	counters->dirty = pmr_intel.counters;	/* by whatever used them before */
+	pmr_dirty_expect();
 	counters->late_until = this_cpu_read(owed_until);
 	this_cpu_write(owed_until, 0);
 	if (was->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
@@ -204,22 +206,10 @@ void pmr_intel_cpu_start(void)
 	if (was->pebs)
 		pmr_wrmsr(MSR_IA32_PEBS_ENABLE, 0);
 	pmr_lvtpc_write(APIC_DM_NMI);
+	cpumask_set_cpu(smp_processor_id(), &taken);
 	WRITE_ONCE(counters->ready, true);
 	if (pmr_intel.global)
 		pmr_wrmsr(MSR_CORE_PERF_GLOBAL_CTRL, pmr_intel.counters);
-}
-
-/**
- * pmr_intel_started() - the PMU of all CPUs is ours, and nothing counts yet
- *
- * Task context, the hotplug lock held.
- */
-void pmr_intel_started(void)
-{
-	if (!READ_ONCE(used_by_others))
-		return;
-	WRITE_ONCE(used_by_others, false);
-	pmr_leftovers_clear();
 }
 
 /*
@@ -238,7 +228,7 @@ static void await_late_pmi(const struct pmr_counters *counters)
 }
 
 /**
- * pmr_intel_cpu_stop() - put back what pmr_intel_cpu_start() found
+ * pmr_intel_cpu_stop() - put back what pmr_intel_cpu_start() found, if it was called
  *
  * No event runs on this CPU any more.
  */
@@ -247,12 +237,15 @@ void pmr_intel_cpu_stop(void)
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 
 	lockdep_assert_irqs_disabled();
+	if (!counters->ready)
+		return;
 	WARN_ON_ONCE(counters->active);
 	pmr_watch_cpu_stop();
 	quiesce();
 	await_late_pmi(counters);
 	pmr_counters_reset(counters);
 	restore(this_cpu_ptr(&saved));
+	cpumask_clear_cpu(smp_processor_id(), &taken);
 }
 
 /**

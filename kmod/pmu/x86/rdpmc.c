@@ -4,8 +4,7 @@
  * switches with the address space, by a count of grants that it keeps there for
  * perf and that is shared with it.
  *
- * Task context; grant and revoke wait for IPIs: under mmap_lock for a mapping, or
- * with a reference to the address space (leftovers.c). No locks of its own.
+ * Task context; grant and revoke wait for IPIs, under mmap_lock. No locks of its own.
  */
 #include <linux/mm_types.h>
 #include <linux/sched.h>
@@ -31,7 +30,7 @@ static void update_cr4(void *info)
 		return;
 	}
 	/* Switches to the process have left what others counted: it could not look. */
-	pmr_pmu->scrub();
+	pmr_pmu->scrub(mm);
 	cr4_set_bits_irqsoff(X86_CR4_PCE);
 }
 

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What taking the PMU costs, and the CPUs on which nothing is counted: they are left
+ * alone, and a task that never lets go of one of them keeps nothing from being opened.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "events.h"
+#include "machine.h"
+#include "perf_syscall.h"
+#include "tap.h"
+#include "user_page.h"
+#include "workers.h"
+#include "workload.h"
+
+#define ROUNDS		1000
+#define LENGTH		(ROUNDS * WORK_ROUND + WORK_TAIL)
+#define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
+
+/* as many as count at once on any PMU */
+#define PMU_EVENTS	4
+
+#define PERFEVTSEL0	0x186
+#define PERFEVTSEL_EN	(1U << 22)
+#define FIXED_CTR_CTRL	0x38d
+#define GLOBAL_CTRL	0x38f
+
+/* calls from other CPUs that a CPU has answered */
+static uint64_t calls_answered(int cpu)
+{
+	unsigned long long value = 0;
+	char line[1024];
+	FILE *file = fopen("/proc/interrupts", "r");
+	char *at;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		at = strstr(line, "CAL:");
+		if (!at)
+			continue;
+		at += strlen("CAL:");
+		for (int i = 0; i <= cpu; i++) {
+			while (*at == ' ')
+				at++;
+			value = 0;
+			while (*at >= '0' && *at <= '9')
+				value = value * 10 + (*at++ - '0');
+		}
+	}
+	if (file)
+		fclose(file);
+	return value;
+}
+
+static void one_cpu_pays(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr clock = { .type = PERF_TYPE_SOFTWARE,
+					 .config = PERF_COUNT_SW_TASK_CLOCK,
+					 .size = sizeof(clock) };
+	int times = 100, good = 0, held, fd;
+	uint64_t before;
+
+	/* the hooks are in place from now on */
+	held = open_self(&clock);
+	close(open_self(&attr));
+	before = calls_answered(1);
+	for (int i = 0; i < times; i++) {
+		fd = open_self(&attr);
+		work_counted(fd, ROUNDS);
+		good += read_value(fd) == LENGTH;
+		close(fd);
+	}
+	is(good, times, "opened, counted and closed %d times on CPU 0: right each time", times);
+	between(calls_answered(1) - before, 0, times / 4, "  CPU 1 is not called for it");
+	close(held);
+}
+
+/* perf clears the enable bit only */
+static bool cpu_is_idle(int cpu)
+{
+	uint64_t selector, fixed;
+
+	return msr_read(cpu, PERFEVTSEL0, &selector) && !(selector & PERFEVTSEL_EN) &&
+	       msr_read(cpu, FIXED_CTR_CTRL, &fixed) && !fixed;
+}
+
+static void moved(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t before[2], held = 0, after[2];
+	int fd;
+
+	if (!msr_read(0, GLOBAL_CTRL, &before[0]) || !msr_read(1, GLOBAL_CTRL, &before[1])) {
+		skip(3, "no MSRs here");
+		return;
+	}
+	fd = open_self(&attr);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(ROUNDS);
+	ok(cpu_is_idle(1), "counting on CPU 0: CPU 1 is as it was");
+	cpu_pin(1);
+	work(ROUNDS);
+	msr_read(1, GLOBAL_CTRL, &held);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	ok(held && read_value(fd) > 2 * ROUNDS * WORK_ROUND, "moved to CPU 1: it counts on");
+	close(fd);
+	cpu_pin(0);
+	ok(msr_read(0, GLOBAL_CTRL, &after[0]) && after[0] == before[0] &&
+	   msr_read(1, GLOBAL_CTRL, &after[1]) && after[1] == before[1] &&
+	   cpu_is_idle(0) && cpu_is_idle(1), "closed: both are as they were");
+}
+
+static void work_there(uint64_t rounds, void *data)
+{
+	(void)data;
+	cpu_pin(1);
+	work(rounds);
+}
+
+/*
+ * perf zeroes what it has used on a CPU before a process runs there that may read
+ * counters. The counters are ours by then.
+ */
+static void dirty_counters(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	volatile struct perf_event_mmap_page *page;
+	uint64_t low = 3ULL * ROUNDS * WORK_ROUND, high = 3 * low;
+	int of_cpu[PMU_EVENTS], fds[PMU_EVENTS], own;
+	struct worker w;
+
+	attr.disabled = 0;
+	for (int i = 0; i < PMU_EVENTS; i++)
+		fds[i] = perf_open(&attr, -1, 1);
+	sleep_ms(20);
+	for (int i = 0; i < PMU_EVENTS; i++)
+		close(fds[i]);
+
+	worker_start(&w, work_there, NULL);
+	worker_run(&w, 1);
+	for (int i = 0; i < PMU_EVENTS; i++)
+		of_cpu[i] = open_event(&attr, -1, 1);
+	worker_run(&w, ROUNDS);
+	own = open_self(&attr);
+	page = user_page_map(own);
+	work(ROUNDS);
+	cpu_pin(1);
+	work(ROUNDS);
+	worker_run(&w, ROUNDS);
+	for (int i = 0; i < PMU_EVENTS; i++)
+		between(read_value(of_cpu[i]), low, high,
+			"event %d of a CPU that perf has used, where a reader comes: right", i);
+	ok(user_page_agrees(page, own), "  the reader's own, too");
+	cpu_pin(0);
+	user_page_unmap(page);
+	close(own);
+	for (int i = 0; i < PMU_EVENTS; i++)
+		close(of_cpu[i]);
+	worker_end(&w);
+}
+
+/* never sleeps, never is preempted by anything that is not an interrupt */
+static pid_t hog(int cpu)
+{
+	struct sched_param top = { .sched_priority = 99 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	cpu_pin(cpu);
+	if (sched_setscheduler(0, SCHED_FIFO, &top))
+		_exit(1);
+	for (;;)
+		work(ROUNDS);
+}
+
+static int open_and_count(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	int fd = open_self(&attr), of_cpu;
+	uint64_t value;
+
+	work_counted(fd, ROUNDS);
+	value = read_value(fd);
+	attr.disabled = 0;
+	of_cpu = open_event(&attr, -1, 1);
+	sleep_ms(10);
+	return value == LENGTH && read_value(of_cpu) > 1000 ? 0 : 1;
+}
+
+/* Return: its exit status, or -1 if it is still at it after some seconds */
+static int in_time(int (*fn)(void))
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(fn());
+	for (int i = 0; i < 300; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+		sleep_ms(10);
+	}
+	kill(pid, SIGKILL);
+	return -1;
+}
+
+/* perf has used all CPUs before, and may want to clear what it left there */
+static void a_busy_cpu(void)
+{
+	long runtime = file_number(RT_RUNTIME);
+	char text[32];
+	pid_t pid;
+
+	ok(perf_works(0) && perf_works(1), "perf has used both CPUs");
+	cpu_pin(0);
+	file_write(RT_RUNTIME, "-1");
+	pid = hog(1);
+	sleep_ms(50);
+	is(in_time(open_and_count), 0, "a FIFO task that holds CPU 1: events open, and count");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	snprintf(text, sizeof(text), "%ld", runtime);
+	file_write(RT_RUNTIME, text);
+}
+
+int main(void)
+{
+	int log = kernel_log_open();
+
+	if (!pmu_is_there())
+		return skip_all("no PMU");
+	if (cpu_possible() < 2)
+		return skip_all("one CPU");
+	plan(2 + 3 + PMU_EVENTS + 1 + 2 + 2);
+	cpu_pin(0);
+	one_cpu_pays();
+	moved();
+	dirty_counters();
+	a_busy_cpu();
+	is(module_info().events, 0, "no event is left");
+	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	return done();
+}
