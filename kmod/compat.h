@@ -8,6 +8,7 @@
 #define PMR_COMPAT_H
 
 #include <linux/fs.h>
+#include <linux/kernfs.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
@@ -111,6 +112,12 @@ static inline const struct inode *pmr_user_inode(struct file *file)
 #else
 	return file_inode(file);
 #endif
+}
+
+/* Under RCU and called differently since 6.15. A device outlives its attributes. */
+static inline struct kernfs_node *pmr_kernfs_parent(const struct kernfs_node *node)
+{
+	return node->parent;
 }
 
 /* What perf calls "[heap]"; its rule became that of /proc/PID/maps in 6.6. */

@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
 
 #include "api/api.h"
 #include "compat.h"
@@ -31,14 +32,32 @@ static struct pmr_ring *ring_of(struct pmr_event *event)
 	return rcu_dereference_protected(event->ring, lockdep_is_held(&event->mmap_mutex));
 }
 
-/* The process that is counted may read its counter, if that is the whole count. */
-static bool may_read_counter(const struct pmr_event *event)
+/*
+ * The process that is counted may read its counter, if that is the whole count.
+ *
+ * Return: its address space with a reference, so that no other gets its address while
+ * the event names it; or NULL.
+ */
+static struct mm_struct *get_reader(const struct pmr_event *event)
 {
-	return !event->hw.pmu->software && !event->attr.inherit && event->task &&
-	       event->task->mm == current->mm;
+	if (event->hw.pmu->software || event->attr.inherit || !event->task ||
+	    event->task->mm != current->mm || !pmr_rdpmc_permitted())
+		return NULL;
+	mmgrab(current->mm);
+	return current->mm;
 }
 
-/* All who map it see the same page: if one of them may not read the counter, none does. */
+static void put_reader(struct pmr_event *event)
+{
+	if (event->rdpmc_mm)
+		mmdrop(event->rdpmc_mm);
+	event->rdpmc_mm = NULL;
+}
+
+/*
+ * All processes that map an event see the same page. From the moment that one of them
+ * may not read the counter, the page names none, until it is mapped anew.
+ */
 static bool publishes_counter(const struct pmr_event *event, struct mm_struct *mm)
 {
 	return event->rdpmc_mm == mm && (event->mappings == 1 || event->hw.user_page);
@@ -48,7 +67,7 @@ static void grant_rdpmc(struct pmr_event *event, struct mm_struct *mm)
 {
 	if (event->rdpmc_mm != mm)
 		return;
-	pmr_switch_watch(1);	/* before the first RDPMC: see scrub of struct pmr_pmu */
+	pmr_switch_watch(1);	/* before the grant: see scrub of struct pmr_pmu */
 	pmr_rdpmc_grant(mm);
 }
 
@@ -69,7 +88,7 @@ static void detach_ring(struct pmr_event *event)
 	struct pmr_ring *ring = ring_of(event);
 
 	pmr_event_unmap_user_page(event);
-	event->rdpmc_mm = NULL;
+	put_reader(event);
 	pmr_ring_get(ring);
 	pmr_output_detach_all(ring);
 	pmr_mlock_uncharge(event->charge);
@@ -77,6 +96,7 @@ static void detach_ring(struct pmr_event *event)
 	pmr_ring_put(ring);	/* frees after a grace period: an NMI may be writing */
 }
 
+/* One that is moved, or that a child inherits after MADV_DOFORK. */
 static void vma_open(struct vm_area_struct *vma)
 {
 	struct pmr_event *event = vma->vm_file->private_data;
@@ -84,6 +104,8 @@ static void vma_open(struct vm_area_struct *vma)
 	mutex_lock(&event->mmap_mutex);
 	event->mappings++;
 	grant_rdpmc(event, vma->vm_mm);
+	if (event->hw.user_page && !publishes_counter(event, vma->vm_mm))
+		pmr_event_map_user_page(event, ring_of(event)->user_page, false);
 	mutex_unlock(&event->mmap_mutex);
 }
 
@@ -204,7 +226,7 @@ static int attach_new_ring(struct pmr_event *event, struct vm_area_struct *vma)
 	}
 	pmr_event_init_user_page(ring->user_page);
 	event->charge = charge;
-	event->rdpmc_mm = may_read_counter(event) ? current->mm : NULL;
+	event->rdpmc_mm = get_reader(event);
 	pmr_output_attach(event, ring);
 	return 0;
 }

@@ -155,7 +155,8 @@ enum pmr_place {
  *	the lock of the ring protects
  * @polled: poll() has been called for it; under @mmap_mutex
  * @mappings: VMAs of the ring
- * @rdpmc_mm: the process that may read its counter, for comparison only
+ * @rdpmc_mm: the process that may read its counter while it maps the event, or NULL;
+ *	a reference to the struct, so that its address is not reused
  * @charge: what the ring's memory was charged to
  * @accounts: the users that it is charged to as an open event
  * @attached: in the list of events that write into its ring, see

@@ -15,6 +15,7 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "pmu/user_page.h"
+#include "pmu/x86/rdpmc.h"
 
 /**
  * struct conversion - TSC to ns: (tsc * @mult) >> @shift; no @mult, no TSC
@@ -100,7 +101,11 @@ void pmr_event_update_user_page(struct pmr_event *event)
 
 	if (likely(!page))
 		return;
+	/* Root can forbid it at any time; until it is mapped anew. */
+	if (event->hw.user_page && unlikely(!pmr_rdpmc_possible()))
+		event->hw.user_page = NULL;
 	pmr_user_page_begin(page);
+	page->cap_user_rdpmc = !!event->hw.user_page;
 	page->pmc_width = pmr_pmu ? pmr_pmu->gp_width : 0;
 	if (event->hw.user_page && event->state == PMR_STATE_ACTIVE) {
 		pmr_publish_counter(&event->hw);
@@ -127,8 +132,6 @@ static void map(struct pmr_context *context, void *arg)
 	pmr_event_update_times(event, pmr_context_time(context));
 	event->user_page = map->page;
 	event->hw.user_page = map->counter ? map->page : NULL;
-	if (map->page)
-		map->page->cap_user_rdpmc = map->counter;
 	pmr_event_update_user_page(event);
 }
 

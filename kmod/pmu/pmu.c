@@ -28,6 +28,7 @@
 #include "pmu/x86/dirty.h"
 #include "pmu/x86/intel.h"
 #include "pmu/x86/nmi.h"
+#include "pmu/x86/rdpmc.h"
 #include "pmu/x86/watch.h"
 
 const struct pmr_pmu *pmr_pmu;
@@ -93,6 +94,16 @@ void pmr_pmu_put(void)
 }
 
 /**
+ * pmr_pmu_is_held() - does an event of pmuring hold the PMU?
+ *
+ * Any context. While one does, perf has no event on it.
+ */
+bool pmr_pmu_is_held(void)
+{
+	return atomic_read(&users);
+}
+
+/**
  * pmr_pmu_holder() - who holds the counters now
  *
  * Nothing tells without taking: while it looks, somebody else's attempt to
@@ -132,7 +143,7 @@ void pmr_pmu_cpu_offline(void)
  * @overflow: called in NMI context for each event that overflowed
  *
  * A machine without a PMU is no error: hardware events do not exist there.
- * Return: 0 or the error that kept the NMI handler from being registered.
+ * Return: 0, -ENOMEM, or the error that kept the NMI handler from being registered.
  */
 int pmr_pmu_init(pmr_overflow_fn overflow)
 {
@@ -148,10 +159,15 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
 			boot_cpu_data.x86_vendor_id, boot_cpu_data.x86, boot_cpu_data.x86_model);
 		return 0;
 	}
-	pmr_dirty_init();
-	err = pmr_nmi_register(pmr_pmu->handle_nmi);
+	err = pmr_rdpmc_init();
 	if (err)
 		return err;
+	pmr_dirty_init();
+	err = pmr_nmi_register(pmr_pmu->handle_nmi);
+	if (err) {
+		pmr_rdpmc_exit();
+		return err;
+	}
 	pr_info("%s PMU version %u: %u general counters of %u bits, %u fixed of %u bits\n",
 		pmr_pmu->name, pmr_pmu->version, pmr_pmu->gp_counters, pmr_pmu->gp_width,
 		pmr_pmu->fixed_counters, pmr_pmu->fixed_width);
@@ -170,4 +186,5 @@ void pmr_pmu_exit(void)
 	pmr_nmi_unregister();
 	pmr_watch_exit();
 	pmr_dirty_exit();
+	pmr_rdpmc_exit();
 }

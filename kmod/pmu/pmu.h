@@ -220,6 +220,7 @@ int pmr_pmu_init(pmr_overflow_fn overflow);
 void pmr_pmu_exit(void);
 int pmr_pmu_get(void);
 void pmr_pmu_put(void);
+bool pmr_pmu_is_held(void);
 u32 pmr_pmu_holder(void);
 void pmr_pmu_cpu_offline(void);
 

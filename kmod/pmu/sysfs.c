@@ -168,7 +168,10 @@ static void choose_files(void)
 	pmu_name.text = pmr_pmu->name;
 }
 
-static bool kernel_has_pmu(void)
+/**
+ * pmr_kernel_has_pmu() - does the kernel's perf drive this PMU?
+ */
+bool pmr_kernel_has_pmu(void)
 {
 	struct x86_pmu_capability kernel;
 
@@ -188,7 +191,7 @@ void pmr_sysfs_init(void)
 {
 	int err;
 
-	if (!pmr_pmu || kernel_has_pmu())
+	if (!pmr_pmu || pmr_kernel_has_pmu())
 		return;
 	choose_files();
 	err = perf_pmu_register(&shown, "cpu", -1);

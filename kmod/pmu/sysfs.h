@@ -5,6 +5,9 @@
 #ifndef PMR_SYSFS_H
 #define PMR_SYSFS_H
 
+#include <linux/types.h>
+
+bool pmr_kernel_has_pmu(void);
 void pmr_sysfs_init(void);
 void pmr_sysfs_exit(void);
 
