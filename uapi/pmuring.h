@@ -56,12 +56,16 @@ enum pmuring_vendor {
 };
 
 /**
- * enum pmuring_holder - who holds the counters at the moment of the question
+ * enum pmuring_holder - which side holds the counters
  * @PMURING_HOLDER_NOBODY: the next hardware event can take them
  * @PMURING_HOLDER_PMURING: at least one hardware event of pmuring is open
  * @PMURING_HOLDER_KERNEL: the kernel's perf, which includes the NMI watchdog:
  *	hardware events get EBUSY until it lets go
  *	(sysctl kernel.nmi_watchdog=0; end running perf sessions)
+ *
+ * The kernel can be asked only by trying to take its counters, at which moment an
+ * open of perf's would fail. A caller that sees the machine, see struct pmuring_info,
+ * gets the answer of this moment; others may get one that is up to a second old.
  */
 enum pmuring_holder {
 	PMURING_HOLDER_NOBODY = 0,
@@ -71,6 +75,11 @@ enum pmuring_holder {
 
 /**
  * struct pmuring_info - what the module found and how it fares
+ *
+ * @events, @task_hooks, @nmis and all that follow tell of all users' events. A caller
+ * that may open events of a CPU (@paranoid below 1, or CAP_PERFMON), in the initial pid
+ * namespace, sees them; all others find 0 there.
+ *
  * @size: in: bytes the caller has room for; out: bytes the module knows. The
  *	module fills min(in, out) bytes and never more
  * @abi_version: PMURING_ABI_VERSION of the module

@@ -6,6 +6,8 @@
 #include <linux/miscdevice.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "api/api.h"
@@ -23,9 +25,17 @@ static int ioctl_open(const void __user *user)
 	return pmr_open(&open);
 }
 
+/* As for a CPU's events; in a container such a right is not for the whole machine. */
+static bool may_see_machine(void)
+{
+	struct pmr_rights rights;
+
+	pmr_rights_decide(&rights);
+	return rights.cpu && task_active_pid_ns(current) == &init_pid_ns;
+}
+
 static void describe_pmu(struct pmuring_info *info)
 {
-	info->holder = pmr_pmu_holder();
 	if (!pmr_pmu)
 		return;
 	info->vendor = pmr_pmu->vendor;
@@ -40,10 +50,14 @@ static void describe_pmu(struct pmuring_info *info)
 	info->full_width_write = pmr_pmu->full_width_write;
 }
 
-static void sum_stats(struct pmuring_info *info)
+/* What all users' events do together. */
+static void describe_machine(struct pmuring_info *info)
 {
 	int cpu;
 
+	info->events = pmr_events_open();
+	info->task_hooks = pmr_sched_hooks_on();
+	info->not_inherited = pmr_inherit_missed();
 	for_each_possible_cpu(cpu) {
 		const struct pmr_cpu_stats *stats = per_cpu_ptr(&pmr_cpu_stats, cpu);
 
@@ -69,18 +83,18 @@ static int ioctl_info(void __user *user)
 		.max_sample_rate = pmr_throttle_rate(),
 		.max_stack = READ_ONCE(pmr_knobs.max_stack),
 		.paranoid = READ_ONCE(pmr_knobs.paranoid),
-		.events = pmr_events_open(),
-		.task_hooks = pmr_sched_hooks_on(),
-		.not_inherited = pmr_inherit_missed(),
 	};
+	bool machine = may_see_machine();
 	u32 room;
 
 	if (get_user(room, (u32 __user *)user))
 		return -EFAULT;
 	if (room < sizeof(info.size))
 		return -EINVAL;
+	info.holder = pmr_pmu_holder(machine);
 	describe_pmu(&info);
-	sum_stats(&info);
+	if (machine)
+		describe_machine(&info);
 	return copy_to_user(user, &info, min_t(size_t, room, sizeof(info))) ? -EFAULT : 0;
 }
 

@@ -9,7 +9,7 @@
  * counted on.
  *
  * get: task context, takes users_lock. put: task context, takes cpus_read_lock() and
- * then users_lock if it is the last. holder: task context, takes users_lock.
+ * then users_lock if it is the last; so does holder.
  * cpu_offline: on that CPU, interrupts off, from the hotplug callbacks, which hold
  * the hotplug lock for writing; so it excludes the last put.
  */
@@ -18,6 +18,7 @@
 #include <linux/atomic.h>
 #include <linux/cpu.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
@@ -103,28 +104,45 @@ bool pmr_pmu_is_held(void)
 	return atomic_read(&users);
 }
 
+/* Reserves and releases: an attempt of others to reserve a counter meanwhile fails. */
+static bool held_by_others(void)
+{
+	if (pmr_pmu->reserve())
+		return true;
+	pmr_pmu->release();
+	return false;
+}
+
 /**
- * pmr_pmu_holder() - who holds the counters now
+ * pmr_pmu_holder() - which side holds the counters
+ * @now: as of this moment; else the answer about the kernel may be a second old
  *
- * Nothing tells without taking: while it looks, somebody else's attempt to
- * reserve a counter would fail.
+ * The kernel's allocator has no query. So that asking in a loop does not keep perf from
+ * its counters, the allocator is tried once a second at most, however many callers ask.
  *
  * Return: enum pmuring_holder.
  */
-u32 pmr_pmu_holder(void)
+u32 pmr_pmu_holder(bool now)
 {
-	u32 holder = PMURING_HOLDER_NOBODY;
+	static unsigned long looked_at;
+	static bool others;
+	u32 holder;
 
 	if (!pmr_pmu)
-		return holder;
+		return PMURING_HOLDER_NOBODY;
+	cpus_read_lock();
 	mutex_lock(&users_lock);
-	if (atomic_read(&users))
+	if (atomic_read(&users)) {
 		holder = PMURING_HOLDER_PMURING;
-	else if (pmr_pmu->reserve())
-		holder = PMURING_HOLDER_KERNEL;
-	else
-		pmr_pmu->release();
+	} else {
+		if (now || !looked_at || time_after_eq(jiffies, looked_at + HZ)) {
+			others = held_by_others();
+			looked_at = jiffies | 1;
+		}
+		holder = others ? PMURING_HOLDER_KERNEL : PMURING_HOLDER_NOBODY;
+	}
 	mutex_unlock(&users_lock);
+	cpus_read_unlock();
 	return holder;
 }
 

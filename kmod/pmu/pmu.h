@@ -221,7 +221,7 @@ void pmr_pmu_exit(void);
 int pmr_pmu_get(void);
 void pmr_pmu_put(void);
 bool pmr_pmu_is_held(void);
-u32 pmr_pmu_holder(void);
+u32 pmr_pmu_holder(bool now);
 void pmr_pmu_cpu_offline(void);
 
 #endif /* PMR_PMU_H */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,6 +232,67 @@ static void a_busy_cpu(void)
 	file_write(RT_RUNTIME, text);
 }
 
+#define DEVICE_MODE	0600
+#define NOBODY		65534
+
+static int a_stranger_sees(void)
+{
+	struct pmuring_info info;
+
+	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+		return 2;
+	info = module_info();
+	return info.events || info.task_hooks || info.nmis || info.samples || info.lost ||
+	       info.throttled || info.late_nmis || info.not_inherited ||
+	       !info.gp_counters || info.holder != PMURING_HOLDER_PMURING;
+}
+
+static void strangers(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	int fd = open_self(&attr);
+	struct pmuring_info info;
+
+	chmod(PMURING_DEVICE, 0666);
+	work_counted(fd, ROUNDS);
+	info = module_info();
+	ok(info.events == 1 && info.task_hooks, "INFO tells root of all events");
+	is(in_time(a_stranger_sees), 0, "  other users of the PMU and its holder only");
+	chmod(PMURING_DEVICE, DEVICE_MODE);
+	close(fd);
+}
+
+/* perf can have the PMU while others ask who has it, as often as they like */
+static void asked_in_a_loop(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	int opened = 0, times = 0, fd;
+	uint64_t end;
+	pid_t pid;
+
+	chmod(PMURING_DEVICE, 0666);
+	pid = fork();
+	if (!pid) {
+		cpu_pin(1);
+		if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+			_exit(1);
+		for (;;)
+			module_info();
+	}
+	sleep_ms(20);
+	is(module_info().holder, PMURING_HOLDER_NOBODY, "nobody holds the PMU, says INFO");
+	for (end = now_ns() + 400000000; now_ns() < end; times++) {
+		fd = perf_open(&attr, 0, -1);
+		opened += fd >= 0;
+		close(fd);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	chmod(PMURING_DEVICE, DEVICE_MODE);
+	is(opened, times, "  asked by another user in a loop: perf opens %d times of %d", opened,
+	   times);
+}
+
 int main(void)
 {
 	int log = kernel_log_open();
@@ -239,12 +301,14 @@ int main(void)
 		return skip_all("no PMU");
 	if (cpu_possible() < 2)
 		return skip_all("one CPU");
-	plan(2 + 3 + PMU_EVENTS + 1 + 2 + 2);
+	plan(2 + 3 + PMU_EVENTS + 1 + 2 + 2 + 2 + 2);
 	cpu_pin(0);
 	one_cpu_pays();
 	moved();
 	dirty_counters();
 	a_busy_cpu();
+	strangers();
+	asked_in_a_loop();
 	is(module_info().events, 0, "no event is left");
 	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
 	return done();
