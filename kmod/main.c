@@ -42,14 +42,19 @@ static int __init pmuring_init(void)
 	err = pmr_hotplug_init();
 	if (err)
 		goto exit_pmu;
+	err = pmr_power_init();
+	if (err)
+		goto exit_hotplug;
 	err = pmr_hooks_init();
 	if (err)
-		goto exit_hotplug;
+		goto exit_power;
 	err = pmr_device_init();
 	if (err)
-		goto exit_hotplug;
+		goto exit_power;
 	return 0;
 
+exit_power:
+	pmr_power_exit();
 exit_hotplug:
 	pmr_hotplug_exit();
 exit_pmu:
@@ -71,6 +76,7 @@ static void __exit pmuring_exit(void)
 	pmr_device_exit();
 	pmr_hooks_exit();
 	pmr_inherit_exit();
+	pmr_power_exit();
 	pmr_hotplug_exit();
 	pmr_pmu_exit();
 	pmr_schedule_exit();

@@ -186,6 +186,8 @@ void pmr_task_exec_done(struct task_struct *task);
 void pmr_task_end(struct task_struct *task);
 void pmr_contexts_init(void);
 void pmr_contexts_cpu_online(void);
+void pmr_contexts_park(void);
+void pmr_contexts_unpark(void);
 void pmr_contexts_cpu_offline(void);
 
 /* core/inherit.c: copies of events in forked tasks */

@@ -9,6 +9,7 @@
  * hotplug callbacks, interrupts off. All take the lock of one context at a time, but
  * for a switch between two of a family.
  */
+#include <linux/lockdep.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 
@@ -390,6 +391,35 @@ void pmr_contexts_cpu_online(void)
 }
 
 /**
+ * pmr_contexts_park() - nothing counts on this CPU until pmr_contexts_unpark()
+ *
+ * No task's context comes in while the CPU's own is out. The events keep their state.
+ * Does nothing if they are out already.
+ */
+void pmr_contexts_park(void)
+{
+	struct pmr_context *context = this_cpu_ptr(&pmr_cpu_context);
+
+	lockdep_assert_irqs_disabled();
+	go_out();
+	raw_spin_lock(&context->lock);
+	pmr_schedule_out(context);
+	raw_spin_unlock(&context->lock);
+	pmr_schedule_cpu_offline();
+	pmr_tick_cpu_offline();
+}
+
+/**
+ * pmr_contexts_unpark() - undo pmr_contexts_park(), for the task that is here as well
+ */
+void pmr_contexts_unpark(void)
+{
+	lockdep_assert_irqs_disabled();
+	pmr_contexts_cpu_online();
+	come_in_if_current(current);
+}
+
+/**
  * pmr_contexts_cpu_offline() - this CPU goes down: nothing runs here any more
  *
  * Who polls an event of this CPU gets EPOLLHUP until it comes back.
@@ -399,15 +429,11 @@ void pmr_contexts_cpu_offline(void)
 	struct pmr_context *context = this_cpu_ptr(&pmr_cpu_context);
 	struct pmr_event *event;
 
-	lockdep_assert_irqs_disabled();
-	go_out();
+	pmr_contexts_park();
 	raw_spin_lock(&context->lock);
-	pmr_schedule_out(context);
 	list_for_each_entry(event, &context->events, all) {
 		set_bit(PMR_PENDING_POLL, &event->pending);
 		irq_work_queue(&event->work);
 	}
 	raw_spin_unlock(&context->lock);
-	pmr_schedule_cpu_offline();
-	pmr_tick_cpu_offline();
 }

@@ -49,4 +49,9 @@ void pmr_mmap_hook_put(void);
 int pmr_hotplug_init(void);
 void pmr_hotplug_exit(void);
 
+/* power.c: suspend, hibernation, reboot */
+int pmr_power_init(void);
+void pmr_power_exit(void);
+bool pmr_power_parked(void);
+
 #endif /* PMR_HOOKS_H */

@@ -18,7 +18,8 @@ static int come_online(unsigned int cpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	pmr_contexts_cpu_online();
+	if (!pmr_power_parked())
+		pmr_contexts_cpu_online();
 	local_irq_restore(flags);
 	return 0;
 }
