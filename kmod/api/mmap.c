@@ -12,6 +12,7 @@
  */
 #include <linux/bits.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -65,6 +66,7 @@ static bool publishes_counter(const struct pmr_event *event, struct mm_struct *m
 
 static void grant_rdpmc(struct pmr_event *event, struct mm_struct *mm)
 {
+	lockdep_assert_held(&event->mmap_mutex);
 	if (event->rdpmc_mm != mm)
 		return;
 	pmr_switch_watch(1);	/* before the grant: see scrub of struct pmr_pmu */
@@ -73,6 +75,7 @@ static void grant_rdpmc(struct pmr_event *event, struct mm_struct *mm)
 
 static void revoke_rdpmc(struct pmr_event *event, struct mm_struct *mm)
 {
+	lockdep_assert_held(&event->mmap_mutex);
 	if (event->rdpmc_mm != mm)
 		return;
 	pmr_rdpmc_revoke(mm);
@@ -241,11 +244,11 @@ static int check_ring(struct pmr_event *event, struct vm_area_struct *vma)
 	return pmr_ring_pages(ring) == vma_pages(vma) ? 0 : -EINVAL;
 }
 
-/* Under mmap_mutex. */
 static int map(struct pmr_event *event, struct vm_area_struct *vma)
 {
 	int err = check_ring(event, vma);
 
+	lockdep_assert_held(&event->mmap_mutex);
 	if (!err && !event->mappings)
 		err = attach_new_ring(event, vma);
 	if (err)

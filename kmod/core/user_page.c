@@ -8,6 +8,7 @@
  * pmr_event_map_user_page() and _unmap(): task context. No other locks.
  */
 #include <linux/clocksource.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/sched/clock.h>
 #include <asm/tsc.h>
@@ -101,6 +102,8 @@ void pmr_event_update_user_page(struct pmr_event *event)
 
 	if (likely(!page))
 		return;
+	lockdep_assert_irqs_disabled();
+	lockdep_assert_held(&event->context->lock);
 	/* Root can forbid it at any time; until it is mapped anew. */
 	if (event->hw.user_page && unlikely(!pmr_rdpmc_possible()))
 		event->hw.user_page = NULL;
