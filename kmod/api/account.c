@@ -75,6 +75,7 @@ struct pmr_account *pmr_account_get(kuid_t uid)
 {
 	struct pmr_account *account = find_and_get(uid), *fresh;
 
+	might_sleep();
 	if (account)
 		return account;
 	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);

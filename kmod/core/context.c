@@ -71,6 +71,7 @@ static void try_call(void *info)
 	struct pmr_context *context = call->context;
 	bool here;
 
+	lockdep_assert_irqs_disabled();
 	pmr_clock_hold();
 	raw_spin_lock(&context->lock);
 	here = context->on_cpu == smp_processor_id();
@@ -100,6 +101,7 @@ void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg)
 	unsigned long flags;
 	int cpu;
 
+	lockdep_assert_irqs_enabled();	/* or two CPUs could wait for each other's answer */
 	for (;;) {
 		local_irq_save(flags);
 		try_call(&call);
@@ -151,6 +153,7 @@ typedef void (*visit_fn)(struct pmr_context *context, pmr_event_fn fn, void *arg
 
 static void visit_here(struct pmr_context *context, visit_fn visit, pmr_event_fn fn, void *arg)
 {
+	lockdep_assert_irqs_disabled();
 	if (!context)
 		return;
 	raw_spin_lock(&context->lock);

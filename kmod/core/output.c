@@ -213,6 +213,7 @@ void pmr_output_wake(struct pmr_event *event)
 	struct pmr_ring *ring;
 	unsigned long flags;
 
+	lockdep_assert_irqs_disabled();
 	rcu_read_lock();
 	ring = rcu_dereference(event->ring);
 	if (ring) {

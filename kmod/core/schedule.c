@@ -66,6 +66,7 @@ void pmr_schedule_wait(struct pmr_event *leader)
 	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
 	struct pmr_context *context = leader->context;
 
+	lockdep_assert_held(&context->lock);
 	if (leader->attr.pinned)
 		context->pinned_waiting = true;
 	else
@@ -128,6 +129,8 @@ void pmr_schedule_in(struct pmr_context *context)
 	const struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
 	u64 now = context->time;
 
+	lockdep_assert_held(&context->lock);
+	lockdep_assert_irqs_disabled();
 	if (unlikely(cpu_context->waiting))
 		pmr_wait_update(NULL);
 	if (unlikely(context->last_cpu != smp_processor_id()))
@@ -170,6 +173,8 @@ void pmr_schedule_out(struct pmr_context *context)
 	u64 now = pmr_context_time(context);
 	struct pmr_event *leader;
 
+	lockdep_assert_held(&context->lock);
+	lockdep_assert_irqs_disabled();
 	if (unlikely((context->waiting || cpu_context->waiting) && context != cpu_context &&
 		     !list_empty(&cpu_context->flexible)))
 		pmr_wait_update(context);
@@ -188,6 +193,7 @@ typedef void (*step_fn)(struct pmr_context *context, u64 now);
 /* One step for one context, if there is one and it is in here. */
 static void step(struct pmr_context *context, step_fn fn)
 {
+	lockdep_assert_irqs_disabled();
 	if (!context)
 		return;
 	raw_spin_lock(&context->lock);
@@ -250,6 +256,7 @@ void pmr_schedule_fill(void)
 	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
 	struct pmr_context *task_context = this_cpu_read(pmr_task_context);
 
+	lockdep_assert_irqs_disabled();
 	if (!__this_cpu_read(pmr_schedule_due))
 		return;
 	if (unlikely(cpu_context->pinned_waiting))

@@ -306,6 +306,7 @@ struct pmr_context *pmr_task_context_get(struct task_struct *task)
 {
 	struct pmr_context *context = find_and_get(task);
 
+	might_sleep();
 	if (!context) {
 		context = alloc_context(task, GFP_KERNEL_ACCOUNT);
 		if (!context)
@@ -351,6 +352,8 @@ void pmr_context_put(struct pmr_context *context)
  */
 void pmr_task_contexts_exchange(struct pmr_context *one, struct pmr_context *two)
 {
+	lockdep_assert_held(&one->lock);
+	lockdep_assert_held(&two->lock);
 	swap(one->task, two->task);
 	swap(one->slot, two->slot);
 	swap(one->in_exec, two->in_exec);
