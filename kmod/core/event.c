@@ -216,9 +216,9 @@ static void install(struct pmr_context *context, void *arg)
 		return;
 	}
 	event->since = pmr_context_time(context);
+	pmr_group_attach(event, install->leader);
 	if (!event->attr.disabled)
 		event->state = PMR_STATE_INACTIVE;
-	pmr_group_attach(event, install->leader);
 	pmr_event_start(event, event->since);
 }
 

@@ -251,7 +251,7 @@ bool pmr_group_start(struct pmr_event *leader, u64 now)
 		return false;
 	if (!(leader->nr_siblings ? start_many(leader, now) : start_one(leader, now)))
 		return false;
-	if (unlikely(leader->place == PMR_PLACE_QUEUE))
+	if (unlikely(leader->place == PMR_PLACE_QUEUE || leader->place == PMR_PLACE_NONE))
 		pmr_wait_place(leader);
 	now_counts(leader);
 	return true;
@@ -285,10 +285,12 @@ void pmr_event_start(struct pmr_event *event, u64 now)
 	bool started = false;
 
 	lockdep_assert_held(&event->context->lock);
-	pmr_wait_place(event->leader);
 	if (event->context->on_cpu >= 0)
 		started = pmr_event_is_leader(event) ? pmr_group_start(event, now) :
 						       join(event, now);
+	/* One that has started has its place, but for what a sibling adds to a group. */
+	if (!started || !pmr_event_is_leader(event))
+		pmr_wait_place(event->leader);
 	if (!started)
 		pmr_schedule_wait(event->leader);
 }

@@ -66,13 +66,18 @@ static bool waits_longer(struct rb_node *a, const struct rb_node *b)
 }
 
 /* @longest: of all that compete, or S64_MIN. */
-static void enqueue(struct pmr_event *leader, u64 now, s64 longest)
+static void bound_wait(struct pmr_event *leader, u64 now, s64 longest)
 {
-	struct pmr_context *context = leader->context;
 	s64 wait = wait_of(leader, now);
 
 	if (longest != S64_MIN)
 		leader->wait_offset += clamp(wait, longest - WAIT_BOUND, longest) - wait;
+}
+
+static void enqueue(struct pmr_event *leader)
+{
+	struct pmr_context *context = leader->context;
+
 	leader->wait_key = leader->enabled - leader->running + leader->wait_offset -
 			   leader->since;
 	leader->place = PMR_PLACE_QUEUE;
@@ -126,6 +131,20 @@ static void place_software(struct pmr_event *leader)
 	__this_cpu_write(pmr_schedule_due, true);
 }
 
+/* It has no claim to what others have had meanwhile, and is not far behind them. */
+static void begin_competing(struct pmr_event *leader)
+{
+	struct pmr_context *context = leader->context;
+	s64 longest;
+	u64 now;
+
+	if (!context->queued && list_empty(&context->holders))
+		return;
+	now = pmr_context_time(context);
+	longest = longest_wait(context, now);
+	bound_wait(leader, now, max_t(s64, longest, 0));
+}
+
 /**
  * pmr_wait_place() - put a group where its state belongs
  * @leader: its leader, which is attached to its context
@@ -136,7 +155,6 @@ void pmr_wait_place(struct pmr_event *leader)
 {
 	struct pmr_context *context = leader->context;
 	enum pmr_place place;
-	u64 now;
 
 	lockdep_assert_held(&context->lock);
 	if (leader->attr.pinned)
@@ -144,22 +162,16 @@ void pmr_wait_place(struct pmr_event *leader)
 	place = place_of(leader);
 	if (place == leader->place)
 		return;
+	if (place >= PMR_PLACE_HOLDERS && leader->place < PMR_PLACE_HOLDERS)
+		begin_competing(leader);
 	leave(leader);
 	leader->place = place;
-	switch (place) {
-	case PMR_PLACE_NONE:
-		break;
-	case PMR_PLACE_SOFTWARE:
-		place_software(leader);
-		break;
-	case PMR_PLACE_HOLDERS:
+	if (place == PMR_PLACE_HOLDERS)
 		list_add_tail(&leader->placed, &context->holders);
-		break;
-	case PMR_PLACE_QUEUE:
-		now = pmr_context_time(context);
-		enqueue(leader, now, max_t(s64, longest_wait(context, now), 0));
-		break;
-	}
+	else if (place == PMR_PLACE_QUEUE)
+		enqueue(leader);
+	else if (place == PMR_PLACE_SOFTWARE)
+		place_software(leader);
 }
 
 /**
@@ -270,8 +282,9 @@ void pmr_wait_turn(struct pmr_context *context, u64 now)
 	list_for_each_entry_safe(leader, next, &context->holders, placed) {
 		if (leader->state == PMR_STATE_ACTIVE)
 			continue;
+		bound_wait(leader, now, longest);
 		leave(leader);
-		enqueue(leader, now, longest);
+		enqueue(leader);
 	}
 	context->turned = now;
 }
@@ -305,55 +318,83 @@ static void count_waiting(struct pmr_context *context)
 		context->waiting += leader->state == PMR_STATE_INACTIVE;
 }
 
-static void start_software(struct pmr_context *context, u64 now)
+/**
+ * pmr_wait_start_software() - let groups of one context count that need no counters
+ * @context: context that is in here, locked
+ * @now: its time
+ */
+void pmr_wait_start_software(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *leader, *next;
 
+	lockdep_assert_held(&context->lock);
 	list_for_each_entry_safe(leader, next, &context->software, placed)
 		pmr_group_start(leader, now);
 }
 
-/* It may not want to count any more. */
-static void try_start(struct pmr_event *leader, u64 now)
+/**
+ * pmr_wait_stop_software() - these groups go out with their context
+ * @context: context that is in here, locked
+ * @now: its time
+ */
+void pmr_wait_stop_software(struct pmr_context *context, u64 now)
 {
+	struct pmr_event *leader;
+
+	lockdep_assert_held(&context->lock);
+	list_for_each_entry(leader, &context->software, placed)
+		if (leader->state == PMR_STATE_ACTIVE)
+			pmr_group_stop(leader, now);
+}
+
+static bool is_hopeless(const struct pmr_event *leader, u64 taken)
+{
+	return !leader->hw.pmu->software && leader->hw.allowed & taken &&
+	       !(leader->hw.allowed & ~taken);
+}
+
+/* The counters of which @leader, alone and after an attempt to start it, has got none. */
+static u64 found_taken(const struct pmr_event *leader)
+{
+	if (leader->state != PMR_STATE_INACTIVE || leader->nr_siblings ||
+	    leader->attr.exclusive || leader->hw.pmu->software)
+		return 0;
+	return leader->hw.allowed;
+}
+
+/*
+ * @taken: counters that are known to be taken, by events that can use no others. The
+ * group may not want to count any more.
+ */
+static void try_start(struct pmr_event *leader, u64 now, u64 *taken)
+{
+	if (is_hopeless(leader, *taken))
+		return;
 	if (leader->state == PMR_STATE_INACTIVE)
 		pmr_group_start(leader, now);
 	else
 		pmr_wait_place(leader);
-}
-
-/* While there are counters, in the order of their waits. */
-static void start_queued(struct pmr_context *context, u64 now)
-{
-	struct pmr_event *leader = event_of(rb_first_cached(&context->queue)), *next;
-
-	for (; leader && pmr_counters_left(); leader = next) {
-		next = event_of(rb_next(&leader->wait_node));
-		try_start(leader, now);
-	}
+	*taken |= found_taken(leader);
 }
 
 /**
- * pmr_wait_start_all() - let the flexible groups of one context count
+ * pmr_wait_start_queued() - let groups of one context count that wait for counters
  * @context: context that is in here, locked
  * @now: its time
  *
- * Those that have had counters in this turn come first. How many find no room is in
- * the context's waiting.
+ * In the order of their waits, while there are counters. Once no counter could be made
+ * free for one event, none can for an event that could use no others.
  */
-void pmr_wait_start_all(struct pmr_context *context, u64 now)
+void pmr_wait_start_queued(struct pmr_context *context, u64 now)
 {
-	struct pmr_event *leader, *next;
-	unsigned int waiting = 0;
+	struct pmr_event *leader = event_of(rb_first_cached(&context->queue)), *next;
+	u64 taken = 0;
 
-	if (!list_empty(&context->software))
-		start_software(context, now);
-	list_for_each_entry_safe(leader, next, &context->holders, placed)
-		if (!pmr_group_start(leader, now))
-			waiting++;
-	if (unlikely(context->queued))
-		start_queued(context, now);
-	context->waiting = waiting + context->queued;
+	lockdep_assert_held(&context->lock);
+	for (; leader && pmr_counters_left(); leader = next) {
+		next = event_of(rb_next(&leader->wait_node));
+		try_start(leader, now, &taken);
+	}
 }
 
 /**
@@ -376,18 +417,18 @@ static void begin_queue(struct queue *queue, struct pmr_context *context)
 		return;
 	raw_spin_lock(&context->lock);
 	queue->now = pmr_context_time(context);
-	start_software(context, queue->now);
+	pmr_wait_start_software(context, queue->now);
 	queue->first = next_holder(context, &context->holders);
 	raw_spin_unlock(&context->lock);
 }
 
-static void start_first(struct queue *queue)
+static void start_first(struct queue *queue, u64 *taken)
 {
 	struct pmr_event *leader = queue->first;
 
 	raw_spin_lock(&queue->context->lock);
 	queue->first = next_waiting(queue->context, leader);
-	try_start(leader, queue->now);
+	try_start(leader, queue->now, taken);
 	raw_spin_unlock(&queue->context->lock);
 }
 
@@ -419,12 +460,13 @@ static bool comes_before(const struct queue *queue, const struct queue *other)
 void pmr_wait_start(struct pmr_context *cpu_context, struct pmr_context *task_context)
 {
 	struct queue of_cpu, of_task;
+	u64 taken = 0;
 
 	lockdep_assert_irqs_disabled();
 	begin_queue(&of_cpu, cpu_context);
 	begin_queue(&of_task, task_context);
 	while ((of_cpu.first || of_task.first) && pmr_counters_left())
-		start_first(comes_before(&of_cpu, &of_task) ? &of_cpu : &of_task);
+		start_first(comes_before(&of_cpu, &of_task) ? &of_cpu : &of_task, &taken);
 	end_queue(&of_cpu);
 	end_queue(&of_task);
 }
@@ -444,21 +486,4 @@ void pmr_wait_stop(struct pmr_context *context, u64 now)
 		pmr_group_stop(leader, now);
 		context->waiting++;
 	}
-}
-
-/**
- * pmr_wait_stop_all() - the context goes out
- * @context: context that is in here, locked
- * @now: its time
- */
-void pmr_wait_stop_all(struct pmr_context *context, u64 now)
-{
-	struct pmr_event *leader;
-
-	list_for_each_entry(leader, &context->holders, placed)
-		if (leader->state == PMR_STATE_ACTIVE)
-			pmr_group_stop(leader, now);
-	list_for_each_entry(leader, &context->software, placed)
-		if (leader->state == PMR_STATE_ACTIVE)
-			pmr_group_stop(leader, now);
 }
