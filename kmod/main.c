@@ -6,10 +6,10 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
+#include "api/account.h"
 #include "api/api.h"
 #include "core/context.h"
 #include "core/inherit.h"
-#include "core/owner.h"
 #include "core/task_table.h"
 #include "core/tick.h"
 #include "hooks/hooks.h"
@@ -23,12 +23,9 @@ static int __init pmuring_init(void)
 	err = pmr_ring_init();
 	if (err)
 		return err;
-	err = pmr_owner_init();
-	if (err)
-		goto exit_ring;
 	err = pmr_task_table_init();
 	if (err)
-		goto exit_owner;
+		goto exit_ring;
 	err = pmr_inherit_init();
 	if (err)
 		goto exit_table;
@@ -63,8 +60,6 @@ exit_inherit:
 	pmr_inherit_exit();
 exit_table:
 	pmr_task_table_exit();
-exit_owner:
-	pmr_owner_exit();
 exit_ring:
 	pmr_ring_exit();
 	return err;
@@ -74,6 +69,7 @@ exit_ring:
 static void __exit pmuring_exit(void)
 {
 	pmr_device_exit();
+	pmr_account_exit();
 	pmr_hooks_exit();
 	pmr_inherit_exit();
 	pmr_power_exit();
@@ -82,7 +78,6 @@ static void __exit pmuring_exit(void)
 	pmr_schedule_exit();
 	pmr_tick_exit();
 	pmr_task_table_exit();
-	pmr_owner_exit();
 	pmr_ring_exit();
 	pmr_callchain_exit();
 }

@@ -26,7 +26,7 @@
  * struct pmr_account - what one user has
  * @node: in @accounts
  * @uid: user
- * @users: charges that name the account; it goes with the last one
+ * @users: charges that name the account
  * @events: open events
  * @pages: pages of rings within the budget
  */
@@ -39,6 +39,8 @@ struct pmr_account {
 };
 
 static DEFINE_HASHTABLE(accounts, 8);
+/* The last account that nobody used any more; it stays for the next open of its user. */
+static struct pmr_account *idle;
 /* Protects the table and all fields of accounts. */
 static DEFINE_SPINLOCK(accounts_lock);
 
@@ -101,17 +103,27 @@ struct pmr_account *pmr_account_get(kuid_t uid)
  */
 void pmr_account_put(struct pmr_account *account)
 {
-	bool last;
+	struct pmr_account *unused = NULL;
 
 	if (!account)
 		return;
 	spin_lock(&accounts_lock);
-	last = !--account->users;
-	if (last)
-		hash_del(&account->node);
+	if (!--account->users && idle != account) {
+		unused = idle && !idle->users ? idle : NULL;
+		idle = account;
+	}
+	if (unused)
+		hash_del(&unused->node);
 	spin_unlock(&accounts_lock);
-	if (last)
-		kfree(account);
+	kfree(unused);
+}
+
+/**
+ * pmr_account_exit() - free what is left, at unload
+ */
+void pmr_account_exit(void)
+{
+	kfree(idle);
 }
 
 /**

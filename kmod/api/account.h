@@ -11,6 +11,7 @@ struct pmr_account;
 
 struct pmr_account *pmr_account_get(kuid_t uid);
 void pmr_account_put(struct pmr_account *account);
+void pmr_account_exit(void);
 unsigned long pmr_account_charge_pages(struct pmr_account *account, unsigned long pages,
 				       unsigned long limit);
 void pmr_account_uncharge_pages(struct pmr_account *account, unsigned long pages);

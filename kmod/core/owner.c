@@ -11,8 +11,8 @@
  * Task context, may sleep. An owner's mutex is outside of a context's mutex. owners_lock is
  * a leaf.
  */
+#include <linux/hashtable.h>
 #include <linux/mutex.h>
-#include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -28,25 +28,17 @@
  * @users: events that name it, and calls in progress; under owners_lock
  * @mutex: protects @events
  * @events: events that it has opened, by their owned field
- * @rcu: lookups in the table run under RCU
  */
 struct pmr_owner {
-	struct rhash_head node;
+	struct hlist_node node;
 	struct task_struct *task;
 	unsigned long users;
 	struct mutex mutex;	/* protects events */
 	struct list_head events;
-	struct rcu_head rcu;
 };
 
-static const struct rhashtable_params params = {
-	.key_len = sizeof_field(struct pmr_owner, task),
-	.key_offset = offsetof(struct pmr_owner, task),
-	.head_offset = offsetof(struct pmr_owner, node),
-	.automatic_shrinking = true,
-};
-
-static struct rhashtable owners;
+/* A user has at most max_events owners: chains stay short, and need not grow. */
+static DEFINE_HASHTABLE(owners, 12);
 /* Protects the table and the number of users of each owner. */
 static DEFINE_SPINLOCK(owners_lock);
 
@@ -55,42 +47,29 @@ static struct pmr_owner *find_and_get(struct task_struct *task)
 	struct pmr_owner *owner;
 
 	spin_lock(&owners_lock);
-	owner = rhashtable_lookup_fast(&owners, &task, params);
-	if (owner)
-		owner->users++;
+	hash_for_each_possible(owners, owner, node, (unsigned long)task)
+		if (owner->task == task) {
+			owner->users++;
+			break;
+		}
 	spin_unlock(&owners_lock);
-	return owner;
-}
-
-static struct pmr_owner *alloc_owner(void)
-{
-	struct pmr_owner *owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
-
-	if (!owner)
-		return NULL;
-	owner->task = current;
-	owner->users = 1;
-	mutex_init(&owner->mutex);
-	INIT_LIST_HEAD(&owner->events);
 	return owner;
 }
 
 /* Only a task itself adds its owner, so there is none yet. */
 static struct pmr_owner *add_current(void)
 {
-	struct pmr_owner *owner = alloc_owner();
-	int err;
+	struct pmr_owner *owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
 
 	if (!owner)
 		return NULL;
+	owner->task = get_task_struct(current);
+	owner->users = 1;
+	mutex_init(&owner->mutex);
+	INIT_LIST_HEAD(&owner->events);
 	spin_lock(&owners_lock);
-	err = rhashtable_insert_fast(&owners, &owner->node, params);
+	hash_add(owners, &owner->node, (unsigned long)current);
 	spin_unlock(&owners_lock);
-	if (err) {
-		kfree(owner);
-		return NULL;
-	}
-	get_task_struct(current);
 	return owner;
 }
 
@@ -101,12 +80,12 @@ static void put(struct pmr_owner *owner)
 	spin_lock(&owners_lock);
 	last = !--owner->users;
 	if (last)
-		rhashtable_remove_fast(&owners, &owner->node, params);
+		hash_del(&owner->node);
 	spin_unlock(&owners_lock);
 	if (!last)
 		return;
 	put_task_struct(owner->task);
-	kfree_rcu(owner, rcu);
+	kfree(owner);
 }
 
 /**
@@ -178,22 +157,4 @@ void pmr_owner_control(bool enable)
 	}
 	mutex_unlock(&owner->mutex);
 	put(owner);
-}
-
-/**
- * pmr_owner_init() - make the table, at load
- *
- * Return: 0 or -ENOMEM.
- */
-int pmr_owner_init(void)
-{
-	return rhashtable_init(&owners, &params);
-}
-
-/**
- * pmr_owner_exit() - free the table, when no event is left
- */
-void pmr_owner_exit(void)
-{
-	rhashtable_destroy(&owners);
 }

@@ -12,7 +12,5 @@ void pmr_owner_clear(struct pmr_event *event);
 void pmr_owner_add(struct pmr_event *event);
 void pmr_owner_remove(struct pmr_event *event);
 void pmr_owner_control(bool enable);
-int pmr_owner_init(void);
-void pmr_owner_exit(void);
 
 #endif /* PMR_OWNER_H */
