@@ -82,6 +82,23 @@ enum pmr_place {
 	PMR_PLACE_QUEUE,
 };
 
+/**
+ * struct pmr_throttle - how many samples the rate limit leaves to an event
+ * @tick: jiffies of its last sample
+ * @samples: its samples in that tick
+ * @allowed: samples that the limit allows in that tick
+ * @credit: the same when the tick began, times HZ, so that a limit that is no
+ *	multiple of HZ loses nothing; negative after more than the limit allowed
+ * @told: a THROTTLE record was due for it, and no UNTHROTTLE yet
+ */
+struct pmr_throttle {
+	unsigned long tick;
+	u32 samples;
+	u32 allowed;
+	s64 credit;
+	bool told;
+};
+
 /* What an event's irq_work has to do, out of NMI context: pmr_event.pending */
 #define PMR_PENDING_WAKE	0	/* wake the readers of its ring, send SIGIO */
 #define PMR_PENDING_DISABLE	1	/* the last overflow that REFRESH granted */
@@ -101,8 +118,7 @@ enum pmr_place {
  * @id: unique since load, never 0; STREAM_ID of records
  * @task: the task it follows, NULL for a CPU's event; holds a reference
  * @lost: samples that found no room, those of copies included
- * @tick: jiffies of the last sample, for throttling
- * @tick_samples: samples in that tick
+ * @throttle: see struct pmr_throttle; written by the CPU that it counts on
  * @limit: overflows until it is disabled (PERF_EVENT_IOC_REFRESH), 0 for no
  *	limit
  * @freq_stamp: clock when frequency mode last looked, or 0, see sample/freq.h
@@ -173,8 +189,7 @@ struct pmr_event {
 	u64 id;
 	struct task_struct *task;
 	u64 lost;
-	unsigned long tick;
-	u32 tick_samples;
+	struct pmr_throttle throttle;
 	atomic_t limit;
 	u64 freq_stamp;
 	u64 freq_count;

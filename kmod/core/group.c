@@ -103,10 +103,14 @@ static void begin_period(struct pmr_event *event, u64 period)
 		pmr_period_set(&event->hw, period);
 }
 
-/* Its tick is long over, or was another CPU's. */
+/* An event that was throttled when its context went out, and comes in. */
 static noinline void end_throttling(struct pmr_event *event)
 {
-	begin_period(event, pmr_freq_steers(event) ? pmr_freq_period(event) : event->hw.period);
+	if (pmr_throttle_may_end(&event->throttle, jiffies))
+		begin_period(event, pmr_freq_steers(event) ? pmr_freq_period(event) :
+							     event->hw.period);
+	else
+		pmr_tick_start();
 }
 
 static void has_started(struct pmr_event *event, u64 now)

@@ -11,6 +11,7 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 
@@ -20,9 +21,12 @@
 #include "sample/freq.h"
 #include "sample/throttle.h"
 
+/* How far behind the kernel's tick ours comes: jiffies have advanced by then. */
+#define BEHIND_NS	(TICK_NSEC / 16)
+
 /**
  * struct tick - one CPU's tick; its own, interrupts off
- * @timer: comes every TICK_NSEC
+ * @timer: comes every TICK_NSEC, BEHIND_NS after the kernel's tick
  * @armed: it is on its way
  */
 struct tick {
@@ -31,6 +35,17 @@ struct tick {
 };
 
 static DEFINE_PER_CPU(struct tick, tick);
+
+/*
+ * The kernel's ticks come at multiples of TICK_NSEC of this clock. Where they do
+ * not, a throttled event waits for longer, and its budget makes up for it.
+ */
+static ktime_t next_tick(void)
+{
+	u64 tick = div_u64(ktime_get() - BEHIND_NS, TICK_NSEC) + 1;
+
+	return tick * TICK_NSEC + BEHIND_NS;
+}
 
 /**
  * pmr_tick_start() - an event of this CPU needs the tick
@@ -42,22 +57,27 @@ void pmr_tick_start(void)
 	if (here->armed)
 		return;
 	here->armed = true;
-	hrtimer_start(&here->timer, ns_to_ktime(TICK_NSEC), HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&here->timer, next_tick(), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 /* Locked, as pmr_active_here() has it. */
 static void visit(struct pmr_event *event, void *arg)
 {
+	bool throttled = event->hw.throttled;
 	u64 period = event->hw.period;
-	bool restart = event->hw.throttled;
+	bool restart = false;
 	bool *again = arg;
 
 	if (event->state != PMR_STATE_ACTIVE || test_bit(PMR_PENDING_DISABLE, &event->pending))
 		return;
-	if (unlikely(pmr_freq_steers(event))) {
+	if (pmr_freq_steers(event)) {
 		*again = true;
-		restart |= pmr_freq_tick(event, local_clock());
+		restart = pmr_freq_tick(event, local_clock());
 		period = pmr_freq_period(event);
+	}
+	if (throttled) {
+		restart = pmr_throttle_may_end(&event->throttle, jiffies);
+		*again |= !restart;
 	}
 	if (restart)
 		pmr_event_restart(event, period);

@@ -4,16 +4,23 @@
  * more than the others on a CPU that spends more than cpu_time_max_percent on
  * sampling, goes on counting, and writes no samples until the next tick.
  *
- * pmr_throttle_new_tick(), over_time(), begin(): NMI, or interrupts off for
- * software events. pmr_throttle_end(): the event's CPU, interrupts off, its
- * context locked. The setters: task context. No locks.
+ * pmr_throttle_new_tick(), over_time(), refill(), begin(): NMI, or interrupts off
+ * for software events. pmr_throttle_may_end(), _end(): the event's CPU, interrupts
+ * off, its context locked; the NMI takes no sample of an event that is throttled.
+ * The setters: task context. No locks.
+ *
+ * The rate limit is a budget: each tick adds max_sample_rate / HZ samples to it,
+ * each sample takes one. What a tick leaves is kept for the next one, up to one
+ * more tick's worth, and one sample too many is taken from the next tick's. So an
+ * event that samples at the limit is never throttled, one that samples faster
+ * gets the limit, and neither depends on where in a tick the samples come.
  *
  * perf answers a lack of time with a lower max_sample_rate for everybody. Here it
  * costs the one that takes it.
  */
 #include <linux/irq_work.h>
-#include <linux/math.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <asm/tsc.h>
 
 #include "sample/sample.h"
@@ -28,9 +35,8 @@
 
 static u32 max_rate = DEFAULT_RATE;
 static u32 max_percent = DEFAULT_PERCENT;
-static u64 cycles_per_tick __read_mostly = U64_MAX;
+static s64 cycles_per_tick __read_mostly = S64_MAX;
 
-u32 pmr_throttle_per_tick __read_mostly = DIV_ROUND_UP(DEFAULT_RATE, HZ);
 u32 pmr_throttle_overhead __read_mostly;
 DEFINE_PER_CPU(struct pmr_sampling_time, pmr_sampling_time);
 
@@ -51,9 +57,8 @@ static void start_tick_here(struct irq_work *work)
 void pmr_throttle_new_tick(struct pmr_sampling_time *here, unsigned long tick)
 {
 	here->tick = tick;
-	here->spent = 0;
-	here->allowed = READ_ONCE(cycles_per_tick);
-	here->grace = here->allowed / 4;
+	here->left = READ_ONCE(cycles_per_tick);
+	here->grace = here->left / 4;
 	here->most = 0;
 }
 
@@ -72,9 +77,48 @@ bool pmr_throttle_over_time(struct pmr_sampling_time *here, u32 samples)
 	if (samples < here->most)
 		return false;
 	here->most = 0;
-	here->allowed = here->spent + here->grace;
+	here->left = here->grace;
 	here->grace /= 2;
 	return true;
+}
+
+/**
+ * pmr_throttle_refill() - what an event may sample in another tick
+ * @throttle: the event's
+ * @tick: jiffies, later than @throttle->tick
+ *
+ * An event that PERF_EVENT_IOC_PERIOD lets sample again and again owes one
+ * tick's samples at most, or it would be silent for long.
+ */
+void pmr_throttle_refill(struct pmr_throttle *throttle, unsigned long tick)
+{
+	s64 rate = READ_ONCE(max_rate);
+	s64 ticks = min(tick - throttle->tick, 2 * HZ + 2UL);
+	s64 credit = throttle->credit - (s64)throttle->samples * HZ + ticks * rate;
+
+	throttle->credit = clamp_t(s64, credit, -rate - HZ, rate + max_t(s64, rate, HZ));
+	throttle->allowed = throttle->credit > 0 ? div_u64(throttle->credit, HZ) : 0;
+	throttle->samples = 0;
+	throttle->tick = tick;
+}
+
+/**
+ * pmr_throttle_may_end() - is there something left for an event to sample?
+ * @throttle: the event's; the event is throttled
+ * @tick: jiffies
+ *
+ * With a limit below HZ it takes several ticks until there is. An event that the
+ * limits have not throttled may begin at once: it was stopped by its last
+ * overflow (PERF_EVENT_IOC_REFRESH).
+ */
+bool pmr_throttle_may_end(struct pmr_throttle *throttle, unsigned long tick)
+{
+	if (!throttle->told)
+		return true;
+	if (throttle->tick == tick)
+		return false;
+	pmr_throttle_refill(throttle, tick);
+	return throttle->credit >= 0;
 }
 
 /**
@@ -85,7 +129,7 @@ bool pmr_throttle_over_time(struct pmr_sampling_time *here, u32 samples)
  */
 void pmr_throttle_begin(struct pmr_event *event)
 {
-	event->tick_samples = PMR_THROTTLE_TOLD;
+	event->throttle.told = true;
 	__this_cpu_inc(pmr_cpu_stats.throttled);
 	pmr_throttle_output(event, true);
 	irq_work_queue(this_cpu_ptr(&leave_nmi));
@@ -101,9 +145,9 @@ void pmr_throttle_begin(struct pmr_event *event)
  */
 void pmr_throttle_end(struct pmr_event *event)
 {
-	if (event->tick_samples == PMR_THROTTLE_TOLD)
+	if (event->throttle.told)
 		pmr_throttle_output(event, false);
-	event->tick_samples = 0;
+	event->throttle.told = false;
 	event->hw.throttled = false;
 }
 
@@ -118,7 +162,6 @@ int pmr_throttle_set_rate(u32 rate)
 	if (!rate)
 		return -EINVAL;
 	WRITE_ONCE(max_rate, rate);
-	WRITE_ONCE(pmr_throttle_per_tick, DIV_ROUND_UP_ULL(rate, HZ));
 	return 0;
 }
 
@@ -138,7 +181,7 @@ u32 pmr_throttle_rate(void)
  */
 int pmr_throttle_set_percent(u32 percent)
 {
-	u64 cycles = U64_MAX;
+	s64 cycles = S64_MAX;
 
 	if (percent > 100)
 		return -EINVAL;

@@ -13,11 +13,11 @@
 #include "core/event.h"
 
 /**
- * struct pmr_sampling_time - what sampling has cost one CPU in this tick
+ * struct pmr_sampling_time - what sampling may still cost one CPU in this tick
  * @tick: jiffies of the tick
- * @spent: TSC cycles
- * @allowed: beyond which the event with the most overflows is throttled
- * @grace: what the next throttling adds to @allowed
+ * @left: TSC cycles; when none are left, the event with the most overflows is
+ *	throttled
+ * @grace: what that throttling adds to @left
  * @most: overflows of that event in this tick
  *
  * Written by its CPU only; an NMI that interrupts a writer costs at most its
@@ -25,25 +25,33 @@
  */
 struct pmr_sampling_time {
 	unsigned long tick;
-	u64 spent;
-	u64 allowed;
-	u64 grace;
+	s64 left;
+	s64 grace;
 	u32 most;
 };
 
 DECLARE_PER_CPU(struct pmr_sampling_time, pmr_sampling_time);
-
-/* tick_samples of an event that a THROTTLE record told of. */
-#define PMR_THROTTLE_TOLD	U32_MAX
-
-/* Samples of one event and tick at which it is throttled. */
-extern u32 pmr_throttle_per_tick;
 
 /* TSC cycles that an overflow costs before and after what can be measured. */
 extern u32 pmr_throttle_overhead;
 
 void pmr_throttle_new_tick(struct pmr_sampling_time *here, unsigned long tick);
 bool pmr_throttle_over_time(struct pmr_sampling_time *here, u32 samples);
+void pmr_throttle_refill(struct pmr_throttle *throttle, unsigned long tick);
+
+/**
+ * pmr_throttle_count() - count a sample against the rate limit
+ * @throttle: the event's
+ * @tick: jiffies
+ *
+ * Return: true if it was one more than the limit allows.
+ */
+static __always_inline bool pmr_throttle_count(struct pmr_throttle *throttle, unsigned long tick)
+{
+	if (unlikely(throttle->tick != tick))
+		pmr_throttle_refill(throttle, tick);
+	return ++throttle->samples > throttle->allowed;
+}
 
 /**
  * pmr_throttle_account() - count an overflow against the limits
@@ -59,23 +67,22 @@ static __always_inline bool pmr_throttle_account(struct pmr_event *event, u32 cy
 {
 	struct pmr_sampling_time *here = this_cpu_ptr(&pmr_sampling_time);
 	unsigned long now = READ_ONCE(jiffies);
+	bool over_rate;
 	u32 samples;
 
 	if (unlikely(here->tick != now))
 		pmr_throttle_new_tick(here, now);
-	if (event->tick != now) {
-		event->tick = now;
-		event->tick_samples = 0;
-	}
-	samples = ++event->tick_samples;
+	over_rate = pmr_throttle_count(&event->throttle, now);
+	samples = event->throttle.samples;
 	if (samples > here->most)
 		here->most = samples;
-	here->spent += cycles + pmr_throttle_overhead;
-	if (unlikely(here->spent > here->allowed) && pmr_throttle_over_time(here, samples))
+	here->left -= cycles + pmr_throttle_overhead;
+	if (unlikely(here->left < 0) && pmr_throttle_over_time(here, samples))
 		return true;
-	return samples >= READ_ONCE(pmr_throttle_per_tick);
+	return over_rate;
 }
 
+bool pmr_throttle_may_end(struct pmr_throttle *throttle, unsigned long tick);
 void pmr_throttle_begin(struct pmr_event *event);
 void pmr_throttle_end(struct pmr_event *event);
 int pmr_throttle_set_rate(u32 rate);
