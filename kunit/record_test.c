@@ -10,7 +10,7 @@
 #include <asm/segment.h>
 
 #include "core/context.h"
-#include "sample/sample.h"
+#include "sample/common_sample.h"
 
 /* Fields by their bits in sample_type */
 #define IP		0x1ULL
@@ -78,7 +78,7 @@ static u32 write_sample(struct pmr_event *event, unsigned long cs)
 
 	local_irq_save(flags);
 	cpu = smp_processor_id();
-	pmr_sample_output(event, &regs);
+	pmr_sample_output(event, event->top, &regs);
 	local_irq_restore(flags);
 	irq_work_sync(&event->top->work);
 	return cpu;
@@ -235,6 +235,7 @@ static void wakeup_events_wake(struct kunit *test)
 	int i;
 
 	event->attr.wakeup_events = 2;
+	pmr_sample_plan(&event->plan, &event->attr, &init_pid_ns);
 	for (i = 1; i <= 4; i++) {
 		write_sample(event, __USER_CS);
 		KUNIT_EXPECT_EQ(test, atomic_read(&wakes), i / 2);
@@ -242,6 +243,7 @@ static void wakeup_events_wake(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&ring_of(event)->poll), 1);
 	/* The same word is a number of bytes once attr.watermark says so. */
 	event->attr.watermark = 1;
+	pmr_sample_plan(&event->plan, &event->attr, &init_pid_ns);
 	write_sample(event, __USER_CS);
 	write_sample(event, __USER_CS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wakes), 2);

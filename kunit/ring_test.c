@@ -155,7 +155,7 @@ static void a_full_ring_takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, put_record(ring, 8));
 	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, 4088ULL);
 	KUNIT_EXPECT_EQ(test, local_read(&ring->head), 4088L);
-	KUNIT_EXPECT_EQ(test, ring->nest, 0);
+	KUNIT_EXPECT_EQ(test, local_read(&ring->nest), 0L);
 }
 
 static void room_comes_back_with_the_tail(struct kunit *test)
@@ -189,7 +189,7 @@ static void only_the_outermost_publishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, 0ULL);
 	pmr_ring_end(&task);
 	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, 80ULL);
-	KUNIT_EXPECT_EQ(test, ring->nest, 0);
+	KUNIT_EXPECT_EQ(test, local_read(&ring->nest), 0L);
 }
 
 static void a_drop_inside_publishes_nothing(struct kunit *test)
@@ -244,7 +244,7 @@ static void a_ring_without_data_loses_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, write.wake);
 	KUNIT_EXPECT_EQ(test, local_read(&ring->lost), 0L);
 	KUNIT_EXPECT_EQ(test, ring->user_page->data_head, 0ULL);
-	KUNIT_EXPECT_EQ(test, ring->nest, 0);
+	KUNIT_EXPECT_EQ(test, local_read(&ring->nest), 0L);
 }
 
 static void a_paused_ring_counts_drops(struct kunit *test)
@@ -399,7 +399,7 @@ static void a_hostile_tail_leads_nowhere(struct kunit *test)
 			head += size;
 		}
 		before->data_head = head;
-		KUNIT_ASSERT_EQ(test, ring->nest, 0);
+		KUNIT_ASSERT_EQ(test, local_read(&ring->nest), 0L);
 		KUNIT_ASSERT_EQ(test, memcmp(before, ring->user_page, PAGE_SIZE), 0);
 	}
 	KUNIT_EXPECT_GT(test, head, 8192ULL);

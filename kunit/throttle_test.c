@@ -75,14 +75,16 @@ static u64 one_tick(struct steady *steady)
 {
 	u64 samples = 0;
 
-	if (steady->throttled && pmr_throttle_may_end(&steady->throttle, steady->tick)) {
+	if (steady->throttled && pmr_throttle_is_over(&steady->throttle, steady->tick)) {
 		steady->throttled = false;
 		steady->throttle.told = false;
 		steady->next = HZ;
 	}
 	for (; !steady->throttled && steady->next <= steady->ask; steady->next += HZ) {
 		samples++;
-		if (!pmr_throttle_count(&steady->throttle, steady->tick))
+		if (steady->throttle.tick != steady->tick)
+			pmr_throttle_refill(&steady->throttle, steady->tick);
+		if (!pmr_throttle_count(&steady->throttle))
 			continue;
 		steady->throttled = true;
 		steady->throttle.told = true;
@@ -182,7 +184,7 @@ static void a_debt_is_paid_within_two_seconds(struct kunit *test)
 		struct pmr_throttle debt = throttle;
 
 		KUNIT_ASSERT_EQ(test, pmr_throttle_set_rate(limits[l]), 0);
-		for (ticks = 1; !pmr_throttle_may_end(&debt, throttle.tick + ticks); ticks++)
+		for (ticks = 1; !pmr_throttle_is_over(&debt, throttle.tick + ticks); ticks++)
 			KUNIT_ASSERT_LE(test, ticks, 2 * HZ);
 		KUNIT_EXPECT_LE_MSG(test, ticks, 2 + DIV_ROUND_UP(HZ, limits[l]), "limit %u",
 				    limits[l]);
@@ -194,9 +196,9 @@ static void who_was_not_told_may_begin_at_once(struct kunit *test)
 {
 	struct pmr_throttle throttle = { .tick = jiffies, .samples = 1000, .told = false };
 
-	KUNIT_EXPECT_TRUE(test, pmr_throttle_may_end(&throttle, throttle.tick));
+	KUNIT_EXPECT_TRUE(test, pmr_throttle_is_over(&throttle, throttle.tick));
 	throttle.told = true;
-	KUNIT_EXPECT_FALSE(test, pmr_throttle_may_end(&throttle, throttle.tick));
+	KUNIT_EXPECT_FALSE(test, pmr_throttle_is_over(&throttle, throttle.tick));
 }
 
 /* Gives two events that the limits have not seen in this tick. */

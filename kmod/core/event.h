@@ -46,10 +46,12 @@ enum pmr_state {
 /**
  * struct pmr_plan - what the records of an event consist of, decided at open
  * @sample_type: PERF_SAMPLE_* of the attr
+ * @sample_header: header of a sample in the kernel that has only the fixed part
  * @sample_size: bytes of the fixed part of a sample, header included
  * @id_size: bytes of the sample_id trailer of other records, or 0
  * @lost_size: bytes of a LOST record
  * @throttle_size: bytes of a THROTTLE or UNTHROTTLE record
+ * @wakeup_events: samples after which the reader is woken, 0 for never
  * @variable: it has fields that few samples have, some of them of a size that
  *	is known only when the sample is taken
  * @hide_kernel: the owner may not see kernel addresses, not even by skid
@@ -58,10 +60,12 @@ enum pmr_state {
  */
 struct pmr_plan {
 	u64 sample_type;
+	u64 sample_header;
 	u16 sample_size;
 	u16 id_size;
 	u16 lost_size;
 	u16 throttle_size;
+	u32 wakeup_events;
 	bool variable;
 	bool hide_kernel;
 	bool init_pid_ns;

@@ -106,7 +106,7 @@ static void begin_period(struct pmr_event *event, u64 period)
 /* An event that was throttled when its context went out, and comes in. */
 static noinline void end_throttling(struct pmr_event *event)
 {
-	if (pmr_throttle_may_end(&event->throttle, jiffies))
+	if (pmr_throttle_may_end(event))
 		begin_period(event, pmr_freq_steers(event) ? pmr_freq_period(event) :
 							     event->hw.period);
 	else

@@ -76,7 +76,7 @@ static void visit(struct pmr_event *event, void *arg)
 		period = pmr_freq_period(event);
 	}
 	if (throttled) {
-		restart = pmr_throttle_may_end(&event->throttle, jiffies);
+		restart = pmr_throttle_may_end(event);
 		*again |= !restart;
 	}
 	if (restart)

@@ -61,6 +61,23 @@ static inline void pmr_publish_counter(struct pmr_hw *hw)
 }
 
 /**
+ * pmr_publish_reload() - the counter has been written, by its NMI
+ * @hw: event that runs on a counter, with a user page
+ * @value: the counter's new value, its sign extended
+ *
+ * Index and width stay as they are. Only this CPU reads the counter, so a reader
+ * sees both changes or none, and that the lock has moved. Where the NMI has
+ * interrupted a writer, the lock stays odd, and that one stores once more.
+ */
+static inline void pmr_publish_reload(struct pmr_hw *hw, u64 value)
+{
+	struct perf_event_mmap_page *page = hw->user_page;
+
+	page->offset = hw->count - hw->base - value;
+	page->lock += 2;
+}
+
+/**
  * pmr_publish_stopped() - the count is offset alone
  * @hw: event that is on no counter, with a user page
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Owns ring memory. How records get into it is in ring.h, where the NMI path
- * can be compiled in one piece.
+ * can be compiled in one piece; what few rings are is here.
  *
- * Task context, may sleep; pmr_ring_put() any context but NMI; pmr_ring_drop()
- * any context. No locks.
+ * Task context, may sleep; pmr_ring_put() any context but NMI; pmr_ring_drop() any
+ * context; pmr_ring_begin() as ring.h has it. No locks.
  */
 #include <linux/gfp.h>
 #include <linux/list.h>
@@ -104,6 +104,8 @@ struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool ove
 		return NULL;
 	}
 	ring->size = (u64)data_pages << PAGE_SHIFT;
+	ring->mask = ring->size - 1;
+	ring->no_data = !ring->size;
 	ring->overwrite = overwrite;
 	ring->backward = backward;
 	ring->watermark = watermark ? min(watermark, ring->size) : ring->size / 2;
@@ -185,6 +187,75 @@ struct page *pmr_ring_page(struct pmr_ring *ring, unsigned long pgoff)
 bool pmr_ring_drop(struct pmr_ring *ring)
 {
 	return local_inc_return(&ring->lost) == 1;
+}
+
+static u64 room_of(const struct pmr_ring *ring, u64 head)
+{
+	u64 tail;
+
+	if (ring->overwrite)
+		return ring->mask;
+	if (!ring->backward)
+		return pmr_ring_room(ring, head);
+	tail = smp_load_acquire(&ring->user_page->data_tail);	/* A, pairs with D */
+	return (head - tail - 1) & ring->mask;
+}
+
+/* Backward, the head falls from 0. */
+static bool reserve_unusual(struct pmr_ring_write *write, u32 size)
+{
+	struct pmr_ring *ring = write->ring;
+	long head, next;
+
+	do {
+		head = local_read(&ring->head);
+		next = ring->backward ? head - size : head + size;
+		if (room_of(ring, head) < size)
+			return false;
+	} while (local_cmpxchg(&ring->head, head, next) != head);
+	pmr_ring_check_watermark(write, ring->backward ? -next : next);
+	write->pos = ring->data + ((ring->backward ? next : head) & ring->mask);
+	return true;
+}
+
+static bool begin_unusual(struct pmr_ring_write *write, struct pmr_ring *ring, u32 size,
+			  u32 lost_size)
+{
+	pmr_ring_write_init(write, ring, lost_size);
+	if (ring->no_data)
+		return false;
+	if (READ_ONCE(ring->paused)) {
+		write->wake = pmr_ring_drop(ring);
+		return false;
+	}
+	local_inc(&ring->nest);
+	barrier();	/* nest before reserve: an NMI must see that we began */
+	if (!reserve_unusual(write, size + write->lost_size)) {
+		pmr_ring_publish(ring);
+		write->wake = pmr_ring_drop(ring);
+		return false;
+	}
+	if (write->lost_size)
+		write->lost = local_xchg(&ring->lost, 0);
+	return true;
+}
+
+/**
+ * pmr_ring_begin() - reserve room for one record
+ * @write: reservation, filled in
+ * @ring: ring
+ * @size: bytes of the record, a multiple of 8
+ * @lost_size: bytes of the LOST record that precedes it if records were
+ *	dropped before
+ *
+ * Return: true if there is room: the caller fills it and calls
+ * pmr_ring_end(). Otherwise the record is dropped and counted, the
+ * reservation must not be ended, and only @write->wake is valid.
+ */
+bool pmr_ring_begin(struct pmr_ring_write *write, struct pmr_ring *ring, u32 size, u32 lost_size)
+{
+	return READ_ONCE(ring->unusual) ? begin_unusual(write, ring, size, lost_size) :
+					  pmr_ring_begin_usual(write, ring, size, lost_size);
 }
 
 /**

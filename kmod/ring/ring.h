@@ -39,18 +39,21 @@
  *	the last one, so that a record never has to be split at the wrap
  * @size: bytes of data, a power of two of pages, or 0: the user page only,
  *	every record is dropped and none is counted as lost
+ * @mask: @size - 1
  * @watermark: unread bytes that wake the reader
  * @overwrite: the mapping is read-only, so nobody moves data_tail: the
  *	newest records overwrite the oldest
  * @paused: PERF_EVENT_IOC_PAUSE_OUTPUT: records are counted as lost
+ * @backward: records are written downward from 0, so that the newest one
+ *	begins at the head (attr.write_backward)
+ * @no_data: @size is 0
+ * @unusual: any of the four above
  * @head: where the next record goes; runs freely, is masked on use
  * @nest: writers on this CPU that have begun and not ended
  * @wakeup: position up to which the reader has been woken
  * @events: samples since the last wakeup by attr.wakeup_events
  * @lost: records dropped since the last one that was announced
  * @poll: EPOLLIN is due to the next poll()
- * @backward: records are written downward from 0, so that the newest one
- *	begins at the head (attr.write_backward)
  * @lock: protects @writers, @polled and @unmapped; the core's, as these are
  * @writers: events that write into it and were never polled
  * @polled: events that write into it and have been polled
@@ -63,12 +66,19 @@ struct pmr_ring {
 	struct perf_event_mmap_page *user_page;
 	void *data;
 	u64 size;
+	u64 mask;
 	u64 watermark;
-	bool overwrite;
-	bool paused;
-	bool backward;
+	union {	/* one question instead of four */
+		struct {
+			bool overwrite;
+			bool paused;
+			bool backward;
+			bool no_data;
+		};
+		u32 unusual;
+	};
 	local_t head;
-	unsigned int nest;
+	local_t nest;
 	local_t wakeup;
 	local_t events;
 	local_t lost;
@@ -107,6 +117,7 @@ struct page *pmr_ring_page(struct pmr_ring *ring, unsigned long pgoff);
 unsigned long pmr_ring_pages(const struct pmr_ring *ring);
 
 bool pmr_ring_drop(struct pmr_ring *ring);
+bool pmr_ring_begin(struct pmr_ring_write *write, struct pmr_ring *ring, u32 size, u32 lost_size);
 
 int pmr_ring_init(void);
 void pmr_ring_exit(void);
@@ -116,60 +127,37 @@ void pmr_ring_exit(void);
  * take equal for empty. Whatever user space writes into data_tail, the result
  * lies between 0 and size - 1: a wrong tail costs samples, nothing else.
  */
-static __always_inline bool pmr_ring_has_room(const struct pmr_ring *ring, u64 head, u32 size)
-{
-	u64 tail;
-
-	if (ring->overwrite)
-		return size < ring->size;
-	tail = smp_load_acquire(&ring->user_page->data_tail);	/* A, pairs with D */
-	return ((tail - head - 1) & (ring->size - 1)) >= size;
-}
-
-/*
- * Backward, the head falls from 0. Out of line and given values only: those of a
- * record that is about to be written forward stay in registers.
- *
- * Return: where the record goes, or 1: there is no room.
- */
-static noinline long pmr_ring_reserve_backward(struct pmr_ring *ring, u32 size)
+static __always_inline u64 pmr_ring_room(const struct pmr_ring *ring, u64 head)
 {
 	u64 tail = smp_load_acquire(&ring->user_page->data_tail);	/* A, pairs with D */
-	long head, next;
 
-	do {
-		head = local_read(&ring->head);
-		next = head - size;
-		if (!(ring->overwrite ? size < ring->size :
-					((head - tail - 1) & (ring->size - 1)) >= size))
-			return 1;
-	} while (local_cmpxchg(&ring->head, head, next) != head);
-	return next;
+	return (tail - head - 1) & ring->mask;
 }
 
+/* @gone: how far the head has gone, in either direction */
+static __always_inline void pmr_ring_check_watermark(struct pmr_ring_write *write, long gone)
+{
+	struct pmr_ring *ring = write->ring;
+
+	if (likely(gone - local_read(&ring->wakeup) <= (long)ring->watermark))
+		return;
+	local_add(ring->watermark, &ring->wakeup);
+	write->wake = true;
+}
+
+/* Forward, and the reader moves the tail. */
 static __always_inline bool pmr_ring_reserve(struct pmr_ring_write *write, u32 size)
 {
 	struct pmr_ring *ring = write->ring;
-	long head, gone;	/* how far the head has gone, in either direction */
+	long head;
 
-	if (unlikely(ring->backward)) {
-		head = pmr_ring_reserve_backward(ring, size);
-		if (head > 0)
+	do {
+		head = local_read(&ring->head);
+		if (unlikely(pmr_ring_room(ring, head) < size))
 			return false;
-		gone = -head;
-	} else {
-		do {
-			head = local_read(&ring->head);
-			if (unlikely(!pmr_ring_has_room(ring, head, size)))
-				return false;
-		} while (local_cmpxchg(&ring->head, head, head + size) != head);
-		gone = head + size;
-	}
-	if (unlikely(gone - local_read(&ring->wakeup) > (long)ring->watermark)) {
-		local_add(ring->watermark, &ring->wakeup);
-		write->wake = true;
-	}
-	write->pos = ring->data + (head & (ring->size - 1));
+	} while (local_cmpxchg(&ring->head, head, head + size) != head);
+	pmr_ring_check_watermark(write, head + size);
+	write->pos = ring->data + (head & ring->mask);
 	return true;
 }
 
@@ -181,51 +169,47 @@ static __always_inline void pmr_ring_publish(struct pmr_ring *ring)
 {
 	long head;
 
-	if (ring->nest > 1) {
-		ring->nest--;
+	if (local_read(&ring->nest) > 1) {
+		local_dec(&ring->nest);
 		return;
 	}
-	do {
-		WRITE_ONCE(ring->nest, 1);
-		barrier();	/* an NMI from here on leaves publishing to us */
+	for (;;) {
 		head = local_read(&ring->head);
 		smp_store_release(&ring->user_page->data_head, head);	/* B, pairs with C */
 		barrier();	/* an NMI from here on publishes for itself */
-		WRITE_ONCE(ring->nest, 0);
+		local_set(&ring->nest, 0);
 		barrier();	/* read head again only after that */
-	} while (unlikely(local_read(&ring->head) != head));
+		if (likely(local_read(&ring->head) == head))
+			return;
+		local_set(&ring->nest, 1);
+		barrier();	/* an NMI from here on leaves publishing to us */
+	}
+}
+
+static __always_inline void pmr_ring_write_init(struct pmr_ring_write *write,
+						struct pmr_ring *ring, u32 lost_size)
+{
+	write->ring = ring;
+	write->lost = 0;
+	write->lost_size = unlikely(local_read(&ring->lost)) ? lost_size : 0;
+	write->wake = false;
 }
 
 /**
- * pmr_ring_begin() - reserve room for one record
+ * pmr_ring_begin_usual() - pmr_ring_begin() for a ring that is not @unusual
  * @write: reservation, filled in
- * @ring: ring
+ * @ring: ring, with data, written forward, read and not paused
  * @size: bytes of the record, a multiple of 8
  * @lost_size: bytes of the LOST record that precedes it if records were
  *	dropped before
  *
- * Return: true if there is room: the caller fills it and calls
- * pmr_ring_end(). Otherwise the record is dropped and counted, the
- * reservation must not be ended, and only @write->wake is valid.
+ * Return: as pmr_ring_begin().
  */
-static __always_inline bool pmr_ring_begin(struct pmr_ring_write *write, struct pmr_ring *ring,
-					   u32 size, u32 lost_size)
+static __always_inline bool pmr_ring_begin_usual(struct pmr_ring_write *write,
+						 struct pmr_ring *ring, u32 size, u32 lost_size)
 {
-	write->ring = ring;
-	write->lost = 0;
-	write->lost_size = 0;
-	write->wake = false;
-
-	if (unlikely(!ring->size))
-		return false;
-	if (unlikely(READ_ONCE(ring->paused))) {
-		write->wake = pmr_ring_drop(ring);
-		return false;
-	}
-	if (unlikely(local_read(&ring->lost)))
-		write->lost_size = lost_size;
-
-	WRITE_ONCE(ring->nest, ring->nest + 1);
+	pmr_ring_write_init(write, ring, lost_size);
+	local_inc(&ring->nest);
 	barrier();	/* nest before reserve: an NMI must see that we began */
 	if (unlikely(!pmr_ring_reserve(write, size + write->lost_size))) {
 		pmr_ring_publish(ring);

@@ -5,8 +5,8 @@
  */
 #include <linux/sched/clock.h>
 
+#include "sample/common_sample.h"
 #include "sample/freq.h"
-#include "sample/sample.h"
 #include "sample/throttle.h"
 
 /* The lower half of the TSC: rdtsc() would put the two together first. */
@@ -60,7 +60,7 @@ bool pmr_event_overflow(struct pmr_hw *hw, struct pt_regs *regs)
 
 	if (unlikely(pmr_freq_steers(event)))
 		pmr_freq_overflow(event, local_clock());
-	pmr_sample_output(event, regs);
+	pmr_sample_output(event, top, regs);
 	if (unlikely(atomic_read(&top->limit) | (long)READ_ONCE(top->fasync)))
 		last = tell_owner(top);
 	if (likely(!pmr_throttle_account(event, cycles_now() - began)) || last)

@@ -71,7 +71,7 @@ void pmr_record_lost(struct pmr_event *top, const struct pmr_ring *ring)
 {
 	u64 lost = READ_ONCE(top->lost);
 
-	if (!ring->size)
+	if (ring->no_data)
 		return;
 	while (!try_cmpxchg(&top->lost, &lost, lost + 1))
 		;

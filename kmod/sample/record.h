@@ -40,27 +40,67 @@ static __always_inline u32 pmr_record_pid(const struct pmr_event *top, struct ta
 }
 
 /*
- * Whose the record is, is the context's to say: relatives may change events. A
- * task's events begin to count before the switch to its stack, while current
- * is still the previous task; the event knows better.
+ * The task of a record is the context's, if it follows one: relatives may change
+ * events. A task's events begin to count before the switch to its stack, while
+ * current is still the previous task.
  */
+static __always_inline void pmr_record_fill_task(struct pmr_sample *sample,
+						 const struct pmr_event *event,
+						 const struct pmr_event *top,
+						 struct task_struct *task)
+{
+	task = event->context->task ?: task;
+	sample->pid = pmr_record_pid(top, task, PIDTYPE_TGID);
+	sample->tid = pmr_record_pid(top, task, PIDTYPE_PID);
+}
+
+static __always_inline u64 pmr_record_tids(const struct pmr_event *event,
+					   const struct pmr_event *top, struct task_struct *task)
+{
+	struct pmr_sample sample __uninitialized;
+
+	pmr_record_fill_task(&sample, event, top, task);
+	return pmr_two_words(sample.pid, sample.tid);
+}
+
+static __always_inline u64 pmr_record_time(const struct pmr_event *top)
+{
+	return top->plan.sample_type & PERF_SAMPLE_TIME ? pmr_record_clock(top) : 0;
+}
+
+static __always_inline void pmr_record_fill_ids(struct pmr_sample *sample,
+						const struct pmr_event *event,
+						const struct pmr_event *top)
+{
+	sample->id = top->id;
+	sample->stream_id = event->id;
+	sample->cpu = smp_processor_id();
+}
+
 static __always_inline void pmr_record_fill(struct pmr_sample *sample,
 					    const struct pmr_event *event,
 					    const struct pmr_event *top, struct task_struct *task)
 {
-	u64 types = top->plan.sample_type;
+	if (top->plan.sample_type & PERF_SAMPLE_TID)
+		pmr_record_fill_task(sample, event, top, task);
+	sample->time = pmr_record_time(top);
+	pmr_record_fill_ids(sample, event, top);
+}
 
-	if (types & PERF_SAMPLE_TID) {
-		task = event->context->task ?: task;
-		sample->pid = pmr_record_pid(top, task, PIDTYPE_TGID);
-		sample->tid = pmr_record_pid(top, task, PIDTYPE_PID);
+/* The rest of a reservation that may have failed. */
+static __always_inline bool pmr_record_reserved(struct pmr_ring_write *write, bool room,
+						struct pmr_event *top, struct pmr_ring *ring,
+						u64 time)
+{
+	if (likely(room)) {
+		if (unlikely(write->lost_size))
+			write->pos = pmr_record_put_lost(write->pos, top, write->lost, time);
+		return true;
 	}
-	sample->time = 0;
-	if (types & PERF_SAMPLE_TIME)
-		sample->time = pmr_record_clock(top);
-	sample->id = top->id;
-	sample->stream_id = event->id;
-	sample->cpu = smp_processor_id();
+	pmr_record_lost(top, ring);
+	if (write->wake)
+		pmr_record_wake(top, ring);
+	return false;
 }
 
 /*
@@ -70,15 +110,19 @@ static __always_inline void pmr_record_fill(struct pmr_sample *sample,
 static __always_inline bool pmr_record_reserve(struct pmr_ring_write *write, struct pmr_event *top,
 					       struct pmr_ring *ring, u32 size, u64 time)
 {
-	if (likely(pmr_ring_begin(write, ring, size, top->plan.lost_size))) {
-		if (unlikely(write->lost_size))
-			write->pos = pmr_record_put_lost(write->pos, top, write->lost, time);
-		return true;
-	}
-	pmr_record_lost(top, ring);
-	if (write->wake)
-		pmr_record_wake(top, ring);
-	return false;
+	bool room = pmr_ring_begin(write, ring, size, top->plan.lost_size);
+
+	return pmr_record_reserved(write, room, top, ring, time);
+}
+
+/* The same in a ring that is not unusual, in one piece. */
+static __always_inline bool pmr_record_reserve_usual(struct pmr_ring_write *write,
+						     struct pmr_event *top,
+						     struct pmr_ring *ring, u32 size, u64 time)
+{
+	bool room = pmr_ring_begin_usual(write, ring, size, top->plan.lost_size);
+
+	return pmr_record_reserved(write, room, top, ring, time);
 }
 
 #endif /* PMR_RECORD_H */

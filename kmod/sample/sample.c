@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns samples: their layout, and their way into the ring.
+ * Owns samples: their layout, and their way into the ring. The part through which
+ * nearly all of them pass is inline, in common_sample.h.
  *
  * pmr_sample_plan(): task context, at open. The rest: on the event's CPU, NMI or
  * interrupts off; no locks, no allocation, bounded.
@@ -12,6 +13,7 @@
  */
 #include <linux/ktime.h>
 
+#include "sample/common_sample.h"
 #include "sample/record.h"
 
 /* The last three cannot be read in an NMI; pmr_attr_supported() sees to it. */
@@ -59,41 +61,14 @@ void pmr_sample_plan(struct pmr_plan *plan, const struct perf_event_attr *attr,
 	plan->sample_type = types;
 	plan->sample_size = sizeof(struct perf_event_header) +
 			    8 * hweight64(types & ~(u64)VARIABLE_TYPES);
+	plan->sample_header = pmr_sample_header(plan->sample_size);
 	plan->id_size = attr->sample_id_all ? 8 * hweight64(types & ID_TYPES) : 0;
 	plan->lost_size = sizeof(struct perf_event_header) + 2 * sizeof(u64) + plan->id_size;
 	plan->throttle_size = sizeof(struct perf_event_header) + 3 * sizeof(u64) + plan->id_size;
 	plan->variable = types & ~(u64)PMR_SAMPLE_COMMON;
+	plan->wakeup_events = attr->watermark ? 0 : attr->wakeup_events;
 	plan->init_pid_ns = pid_ns == &init_pid_ns;
 	plan->clock = clock_of(attr);
-}
-
-/* Inline, so that the values of a sample need not go through memory. */
-static __always_inline u64 *write_up_to_time(u64 *pos, u64 sample_type,
-					     const struct pmr_sample *sample)
-{
-	if (sample_type & PERF_SAMPLE_IDENTIFIER)
-		*pos++ = sample->id;
-	if (sample_type & PERF_SAMPLE_IP)
-		*pos++ = sample->ip;
-	if (sample_type & PERF_SAMPLE_TID)
-		*pos++ = pmr_two_words(sample->pid, sample->tid);
-	if (sample_type & PERF_SAMPLE_TIME)
-		*pos++ = sample->time;
-	return pos;
-}
-
-static __always_inline u64 *write_id_to_period(u64 *pos, u64 sample_type,
-					       const struct pmr_sample *sample)
-{
-	if (sample_type & PERF_SAMPLE_ID)
-		*pos++ = sample->id;
-	if (sample_type & PERF_SAMPLE_STREAM_ID)
-		*pos++ = sample->stream_id;
-	if (sample_type & PERF_SAMPLE_CPU)
-		*pos++ = pmr_two_words(sample->cpu, 0);
-	if (sample_type & PERF_SAMPLE_PERIOD)
-		*pos++ = sample->period;
-	return pos;
 }
 
 /*
@@ -123,10 +98,10 @@ static u64 *write_constants(u64 *pos, u64 sample_type)
  */
 u64 *pmr_sample_write(u64 *pos, u64 sample_type, const struct pmr_sample *sample)
 {
-	pos = write_up_to_time(pos, sample_type, sample);
+	pos = pmr_sample_write_to_time(pos, sample_type, sample, NULL, NULL);
 	if (sample_type & PERF_SAMPLE_ADDR)
 		*pos++ = sample->addr;
-	pos = write_id_to_period(pos, sample_type, sample);
+	pos = pmr_sample_write_to_period(pos, sample_type, sample);
 	if (sample_type & PERF_SAMPLE_READ)
 		pos = pmr_read_write(pos, sample->read);
 	if (sample_type & PERF_SAMPLE_CALLCHAIN) {
@@ -138,48 +113,26 @@ u64 *pmr_sample_write(u64 *pos, u64 sample_type, const struct pmr_sample *sample
 	return write_constants(pos, sample_type);
 }
 
-static __always_inline u64 *put_header(void *pos, struct pt_regs *regs, u32 size)
+/**
+ * pmr_sample_output_any() - write a PERF_RECORD_SAMPLE with any field
+ * @event: event that overflowed
+ * @ring: ring of its top
+ * @regs: where it interrupted
+ *
+ * What varies in size is gathered first.
+ */
+void pmr_sample_output_any(struct pmr_event *event, struct pmr_ring *ring, struct pt_regs *regs)
 {
-	struct perf_event_header *header = pos;
-
-	*header = (struct perf_event_header) {
-		.type = PERF_RECORD_SAMPLE,
-		.misc = user_mode(regs) ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL,
-		.size = size,
-	};
-	return (u64 *)(header + 1);
-}
-
-static __always_inline void fill_sample(struct pmr_sample *sample, const struct pmr_event *event,
-					const struct pmr_event *top, struct pt_regs *regs)
-{
-	pmr_record_fill(sample, event, top, current);
-	sample->ip = user_mode(regs) || !top->plan.hide_kernel ? regs->ip : 0;
-	sample->period = event->hw.last_period;
-}
-
-static __always_inline void end(struct pmr_ring_write *write, struct pmr_event *top,
-				struct pmr_ring *ring)
-{
-	bool due = !top->attr.watermark && pmr_ring_count_sample(ring, top->attr.wakeup_events);
-
-	pmr_ring_end(write);
-	__this_cpu_inc(pmr_cpu_stats.samples);
-	if (unlikely(write->wake || due))
-		pmr_record_wake(top, ring);
-}
-
-/* A sample with any field. What varies in size is gathered first. */
-static noinline void output_any(struct pmr_event *event, struct pmr_event *top,
-				struct pmr_ring *ring, struct pt_regs *regs)
-{
+	struct pmr_event *top = event->top;
 	const struct pmr_plan *plan = &top->plan;
 	u32 size = plan->sample_size;
 	struct pmr_ring_write write;
 	struct pmr_sample sample;
 	struct pmr_read read;
 
-	fill_sample(&sample, event, top, regs);
+	pmr_record_fill(&sample, event, top, current);
+	sample.ip = pmr_sample_ip(top, regs);
+	sample.period = event->hw.last_period;
 	sample.addr = event->hw.pmu->software ? event->hw.addr : 0;
 	sample.callchain = NULL;
 	if (plan->sample_type & PERF_SAMPLE_READ) {
@@ -191,39 +144,10 @@ static noinline void output_any(struct pmr_event *event, struct pmr_event *top,
 		size += 8 * (1 + sample.callchain->nr);
 	}
 	if (pmr_record_reserve(&write, top, ring, size, sample.time)) {
-		pmr_sample_write(put_header(write.pos, regs, size), plan->sample_type, &sample);
-		end(&write, top, ring);
+		pmr_sample_write(pmr_sample_put_header(write.pos, regs, pmr_sample_header(size)),
+				 plan->sample_type, &sample);
+		pmr_sample_end(&write, top, ring);
 	}
 	if (sample.callchain)
 		pmr_callchain_end(sample.callchain);
 }
-
-/**
- * pmr_sample_output() - write a PERF_RECORD_SAMPLE
- * @event: event that overflowed
- * @regs: where it interrupted
- */
-void pmr_sample_output(struct pmr_event *event, struct pt_regs *regs)
-{
-	struct pmr_event *top = event->top;
-	struct pmr_ring *ring = rcu_dereference_sched(top->ring);
-	/* Zeroing what is about to be filled in would cost more than that. */
-	struct pmr_ring_write write __uninitialized;
-	struct pmr_sample sample __uninitialized;
-	u64 *pos;
-
-	if (!ring)
-		return;
-	if (unlikely(top->plan.variable)) {
-		output_any(event, top, ring, regs);
-		return;
-	}
-	fill_sample(&sample, event, top, regs);
-	if (!pmr_record_reserve(&write, top, ring, top->plan.sample_size, sample.time))
-		return;
-	pos = put_header(write.pos, regs, top->plan.sample_size);
-	pos = write_up_to_time(pos, top->plan.sample_type, &sample);
-	write_id_to_period(pos, top->plan.sample_type, &sample);
-	end(&write, top, ring);
-}
-

@@ -66,6 +66,16 @@ struct pmr_sample {
 			  PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_WEIGHT_TYPE | \
 			  PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION)
 
+/* A struct perf_event_header as one word: type, misc, size */
+#define PMR_HEADER_MISC_SHIFT	32
+#define PMR_HEADER_SIZE_SHIFT	48
+
+static inline u64 pmr_sample_header(u32 size)
+{
+	return PERF_RECORD_SAMPLE | (u64)PERF_RECORD_MISC_KERNEL << PMR_HEADER_MISC_SHIFT |
+	       (u64)size << PMR_HEADER_SIZE_SHIFT;
+}
+
 static inline u64 pmr_two_words(u32 first, u32 second)
 {
 	return first | (u64)second << 32;
@@ -75,7 +85,7 @@ static inline u64 pmr_two_words(u32 first, u32 second)
 void pmr_sample_plan(struct pmr_plan *plan, const struct perf_event_attr *attr,
 		     struct pid_namespace *pid_ns);
 u64 *pmr_sample_write(u64 *pos, u64 sample_type, const struct pmr_sample *sample);
-void pmr_sample_output(struct pmr_event *event, struct pt_regs *regs);
+void pmr_sample_output_any(struct pmr_event *event, struct pmr_ring *ring, struct pt_regs *regs);
 
 /**
  * struct pmr_record - a record that is no sample, between begin and end

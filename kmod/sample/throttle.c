@@ -50,12 +50,14 @@ static void start_tick_here(struct irq_work *work)
 }
 
 /**
- * pmr_throttle_new_tick() - forget what sampling has cost so far
+ * pmr_throttle_new_tick() - forget what sampling has cost before this tick
  * @here: this CPU's
  * @tick: jiffies
  */
 void pmr_throttle_new_tick(struct pmr_sampling_time *here, unsigned long tick)
 {
+	if (here->tick == tick)
+		return;
 	here->tick = tick;
 	here->left = READ_ONCE(cycles_per_tick);
 	here->grace = here->left / 4;
@@ -65,6 +67,7 @@ void pmr_throttle_new_tick(struct pmr_sampling_time *here, unsigned long tick)
 /**
  * pmr_throttle_over_time() - more time is spent than allowed: who pays?
  * @here: this CPU's
+ * @tick: jiffies
  * @samples: of the event that has just been sampled, in this tick
  *
  * Who has overflowed most. The others get some more time to show whether that
@@ -72,8 +75,12 @@ void pmr_throttle_new_tick(struct pmr_sampling_time *here, unsigned long tick)
  *
  * Return: true if it is this event.
  */
-bool pmr_throttle_over_time(struct pmr_sampling_time *here, u32 samples)
+bool pmr_throttle_over_time(struct pmr_sampling_time *here, unsigned long tick, u32 samples)
 {
+	if (here->tick != tick) {
+		pmr_throttle_new_tick(here, tick);
+		return false;
+	}
 	if (samples < here->most)
 		return false;
 	here->most = 0;
@@ -103,7 +110,7 @@ void pmr_throttle_refill(struct pmr_throttle *throttle, unsigned long tick)
 }
 
 /**
- * pmr_throttle_may_end() - is there something left for an event to sample?
+ * pmr_throttle_is_over() - is there something left for an event to sample?
  * @throttle: the event's; the event is throttled
  * @tick: jiffies
  *
@@ -111,7 +118,7 @@ void pmr_throttle_refill(struct pmr_throttle *throttle, unsigned long tick)
  * limits have not throttled may begin at once: it was stopped by its last
  * overflow (PERF_EVENT_IOC_REFRESH).
  */
-bool pmr_throttle_may_end(struct pmr_throttle *throttle, unsigned long tick)
+bool pmr_throttle_is_over(struct pmr_throttle *throttle, unsigned long tick)
 {
 	if (!throttle->told)
 		return true;
@@ -119,6 +126,19 @@ bool pmr_throttle_may_end(struct pmr_throttle *throttle, unsigned long tick)
 		return false;
 	pmr_throttle_refill(throttle, tick);
 	return throttle->credit >= 0;
+}
+
+/**
+ * pmr_throttle_may_end() - may an event sample again?
+ * @event: event that is throttled
+ */
+bool pmr_throttle_may_end(struct pmr_event *event)
+{
+	unsigned long now = jiffies;
+
+	lockdep_assert_irqs_disabled();
+	pmr_throttle_new_tick(this_cpu_ptr(&pmr_sampling_time), now);
+	return pmr_throttle_is_over(&event->throttle, now);
 }
 
 /**

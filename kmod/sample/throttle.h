@@ -36,20 +36,17 @@ DECLARE_PER_CPU(struct pmr_sampling_time, pmr_sampling_time);
 extern u32 pmr_throttle_overhead;
 
 void pmr_throttle_new_tick(struct pmr_sampling_time *here, unsigned long tick);
-bool pmr_throttle_over_time(struct pmr_sampling_time *here, u32 samples);
+bool pmr_throttle_over_time(struct pmr_sampling_time *here, unsigned long tick, u32 samples);
 void pmr_throttle_refill(struct pmr_throttle *throttle, unsigned long tick);
 
 /**
  * pmr_throttle_count() - count a sample against the rate limit
- * @throttle: the event's
- * @tick: jiffies
+ * @throttle: the event's, filled in this tick
  *
  * Return: true if it was one more than the limit allows.
  */
-static __always_inline bool pmr_throttle_count(struct pmr_throttle *throttle, unsigned long tick)
+static __always_inline bool pmr_throttle_count(struct pmr_throttle *throttle)
 {
-	if (unlikely(throttle->tick != tick))
-		pmr_throttle_refill(throttle, tick);
 	return ++throttle->samples > throttle->allowed;
 }
 
@@ -59,7 +56,9 @@ static __always_inline bool pmr_throttle_count(struct pmr_throttle *throttle, un
  * @cycles: what that took; half the TSC is enough for it
  *
  * Ticks are told apart by jiffies: where samples come so fast that nothing
- * else runs, those stand still, and the limits are reached.
+ * else runs, those stand still, and the limits are reached. The CPU's tick is
+ * looked at when the event's has passed; an event that has come from another CPU
+ * since then may find one that is over, see pmr_throttle_over_time().
  *
  * Return: true if the event must be throttled.
  */
@@ -70,19 +69,22 @@ static __always_inline bool pmr_throttle_account(struct pmr_event *event, u32 cy
 	bool over_rate;
 	u32 samples;
 
-	if (unlikely(here->tick != now))
+	if (unlikely(event->throttle.tick != now)) {
+		pmr_throttle_refill(&event->throttle, now);
 		pmr_throttle_new_tick(here, now);
-	over_rate = pmr_throttle_count(&event->throttle, now);
+	}
+	over_rate = pmr_throttle_count(&event->throttle);
 	samples = event->throttle.samples;
 	if (samples > here->most)
 		here->most = samples;
 	here->left -= cycles + pmr_throttle_overhead;
-	if (unlikely(here->left < 0) && pmr_throttle_over_time(here, samples))
+	if (unlikely(here->left < 0) && pmr_throttle_over_time(here, now, samples))
 		return true;
 	return over_rate;
 }
 
-bool pmr_throttle_may_end(struct pmr_throttle *throttle, unsigned long tick);
+bool pmr_throttle_is_over(struct pmr_throttle *throttle, unsigned long tick);
+bool pmr_throttle_may_end(struct pmr_event *event);
 void pmr_throttle_begin(struct pmr_event *event);
 void pmr_throttle_end(struct pmr_event *event);
 int pmr_throttle_set_rate(u32 rate);

@@ -33,7 +33,8 @@ static bool is_fixed(int idx)
 	return idx >= PMR_FIXED_BASE;
 }
 
-static void load(struct pmr_hw *hw)
+/* Return: the counter's new value, its sign extended. */
+static __always_inline u64 load(struct pmr_hw *hw)
 {
 	u64 max = pmr_intel.pmu.max_period, left = pmr_period_load(hw, max), raw;
 
@@ -42,6 +43,7 @@ static void load(struct pmr_hw *hw)
 	raw = -left & hw->mask;
 	pmr_wrmsr(hw->counter_msr, raw);
 	hw->prev_raw = raw;
+	return -left;
 }
 
 static void write_fixed_ctrl(struct pmr_counters *counters, int idx, u64 bits)
@@ -328,13 +330,22 @@ void pmr_intel_restart(struct pmr_hw *hw)
 	start(counters, hw, idx);
 }
 
-static void reload(struct pmr_hw *hw)
+static __always_inline void reload(struct pmr_hw *hw)
 {
-	load(hw);
+	u64 value = load(hw);
+
 	barrier();	/* pairs with the ones in intel_count() */
-	WRITE_ONCE(hw->reloads, hw->reloads + 1);
-	if (unlikely(hw->user_page))
-		pmr_publish_counter(hw);
+	hw->reloads++;	/* read by what this NMI may have interrupted, so never torn */
+	if (hw->user_page)
+		pmr_publish_reload(hw, value);
+}
+
+/* NMI: it counts on, and must not overflow for as long as possible. */
+static noinline void throttle(struct pmr_hw *hw)
+{
+	hw->throttled = true;
+	fold(hw, pmr_rdpmc(hw->rdpmc));
+	reload(hw);
 }
 
 /* NMI: the counter of @hw has, or may have, wrapped. */
@@ -350,11 +361,8 @@ static __always_inline void overflow(struct pmr_hw *hw, struct pt_regs *regs)
 		pmr_watch_fruitless();
 		return;
 	}
-	if (unlikely(static_call(pmr_overflow)(hw, regs))) {
-		hw->throttled = true;
-		fold(hw, pmr_rdpmc(hw->rdpmc));
-		reload(hw);
-	}
+	if (unlikely(static_call(pmr_overflow)(hw, regs)))
+		throttle(hw);
 }
 
 /* Version 1 has no status register: look at each counter. */
