@@ -284,6 +284,27 @@ static void absence_does_not_count(struct kunit *test)
 	expect_near(test, world->samples - before, 4000, 5, "samples", 500000000, 4000);
 }
 
+/* Its counter overflows as soon as it runs again, before the event has started. */
+static void an_overflow_before_the_start_does_not_count_absence(struct kunit *test)
+{
+	struct world *world = new_world(test, 500000000, 4000);
+	int i;
+
+	run(world, 100 * MS);
+	for (i = 0; i < 10; i++) {
+		fold(world);
+		world->event.hw.period_left = 0;
+		pmr_freq_stop(&world->event);
+		world->now += 1000 * MS;
+		world->next_tick = world->now + TICK_NSEC;
+		overflow(world);
+		pmr_freq_start(&world->event, world->now);
+		KUNIT_EXPECT_LE(test, samples_in(world, 1 * MS), 5);
+		run(world, 10 * MS);
+	}
+	expect_near(test, world->event.hw.period, 500000000 / 4000, 5, "period", 500000000, 4000);
+}
+
 /* An idle CPU's event keeps its period, so that it does not storm afterwards. */
 static void standstill_teaches_nothing(struct kunit *test)
 {
@@ -368,6 +389,7 @@ static struct kunit_case freq_cases[] = {
 	KUNIT_CASE(follows_a_rising_rate),
 	KUNIT_CASE(low_frequencies_settle),
 	KUNIT_CASE(absence_does_not_count),
+	KUNIT_CASE(an_overflow_before_the_start_does_not_count_absence),
 	KUNIT_CASE(standstill_teaches_nothing),
 	KUNIT_CASE(a_new_frequency_begins_at_once),
 	KUNIT_CASE(extremes_stay_in_range),

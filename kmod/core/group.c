@@ -314,6 +314,7 @@ void pmr_event_stop(struct pmr_event *event, u64 now)
 		return;
 	pmr_event_update_times(event, now);
 	event->hw.pmu->del(&event->hw);
+	pmr_freq_stop(event);
 	event->state = PMR_STATE_INACTIVE;
 	event->context->active--;
 	if (!event->hw.pmu->software)

@@ -10,7 +10,9 @@
  *
  * What is known of an event is looked at in windows, which begin when it starts
  * to count, at each overflow and at each tick: so many events in so many ns.
- * A window never spans a time in which the event did not run. Each is averaged
+ * A window never spans a time in which the event did not run: it is gone when the
+ * event stops, since the first overflow may come before the event is said to have
+ * started. Each is averaged
  * into the estimate, with a weight that is its length, and so many intervals
  * between samples for all that was before. So an event that comes in bursts still has
  * as many samples as it should, on average; after the rate has risen, some

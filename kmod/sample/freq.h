@@ -22,6 +22,18 @@ static __always_inline bool pmr_freq_steers(const struct pmr_event *event)
 	       (attr->type != PERF_TYPE_SOFTWARE || attr->config > PERF_COUNT_SW_TASK_CLOCK);
 }
 
+/**
+ * pmr_freq_stop() - an event does not count any more
+ * @event: event
+ *
+ * Where it counts next, its counter may overflow before pmr_freq_start(): the
+ * time in between is not its own.
+ */
+static __always_inline void pmr_freq_stop(struct pmr_event *event)
+{
+	WRITE_ONCE(event->freq_stamp, 0);
+}
+
 u64 pmr_freq_first_period(const struct perf_event_attr *attr);
 u64 pmr_freq_set(struct pmr_event *event, u64 freq);
 u64 pmr_freq_steer(u64 estimate, u64 freq, u64 count, u64 ns, u32 memory);

@@ -189,6 +189,44 @@ static void with_pauses(void)
 	close(fd);
 }
 
+/*
+ * An event of both modes may overflow in the middle of the switch to its task:
+ * the sleep before is not the time in which it has counted so little.
+ */
+static void overflows_at_the_switch(void)
+{
+	struct perf_event_attr attr = frequent(100000);
+	long limit = module_parameter("max_sample_rate");
+	struct story story = { 0 };
+	struct count before, after;
+	uint64_t most = 0, due;
+	struct ring ring;
+	int fd;
+
+	module_set_parameter("max_sample_rate", 1000000);
+	attr.exclude_kernel = 0;
+	fd = open_self(&attr);
+	map_ring(&ring, fd, 128);
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work_for(fd, 20 * MS);
+	for (int i = 0; i < 400; i++) {
+		drain(&ring, check_sample, &story);
+		story.samples = 0;
+		before = read_count(fd);
+		sleep_ms(5);
+		work(30000);
+		after = read_count(fd);
+		drain(&ring, check_sample, &story);
+		due = (after.running - before.running) * attr.sample_freq / (1000 * MS);
+		if (story.samples > due && story.samples - due > most)
+			most = story.samples - due;
+	}
+	between(most, 0, 6, "400 sleeps of 5 ms, each with 0.5 ms of work: no burst after any");
+	ring_unmap(&ring);
+	close(fd);
+	module_set_parameter("max_sample_rate", limit);
+}
+
 /* some 20 instructions of user mode for each some 10,000 of the kernel */
 static void work_in_kernel(int fd, uint64_t ns)
 {
@@ -410,11 +448,12 @@ int main(void)
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(ARRAY_SIZE(freqs) * STEADY_CHECKS + 2 + 5 + 3 + 5 + 1 + 3 + 2);
+	plan(ARRAY_SIZE(freqs) * STEADY_CHECKS + 2 + 1 + 5 + 3 + 5 + 1 + 3 + 2);
 	cpu_pin(0);
 	for (size_t i = 0; i < ARRAY_SIZE(freqs); i++)
 		steady(freqs[i]);
 	with_pauses();
+	overflows_at_the_switch();
 	rate_falls_and_rises();
 	multiplexed();
 	new_frequency();
