@@ -11,6 +11,7 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
@@ -54,6 +55,7 @@ void pmr_tick_start(void)
 {
 	struct tick *here = this_cpu_ptr(&tick);
 
+	lockdep_assert_irqs_disabled();
 	if (here->armed)
 		return;
 	here->armed = true;
@@ -68,6 +70,7 @@ static void visit(struct pmr_event *event, void *arg)
 	bool restart = false;
 	bool *again = arg;
 
+	lockdep_assert_held(&event->context->lock);
 	if (event->state != PMR_STATE_ACTIVE || test_bit(PMR_PENDING_DISABLE, &event->pending))
 		return;
 	if (pmr_freq_steers(event)) {
@@ -88,6 +91,7 @@ static enum hrtimer_restart do_tick(struct hrtimer *timer)
 	struct tick *here = container_of(timer, struct tick, timer);
 	bool again = false;
 
+	lockdep_assert_in_irq();
 	/* One that a CPU left behind on its way down is of no use. */
 	if (unlikely(here != this_cpu_ptr(&tick))) {
 		here->armed = false;
@@ -107,6 +111,7 @@ static enum hrtimer_restart do_tick(struct hrtimer *timer)
  */
 void pmr_tick_cpu_offline(void)
 {
+	lockdep_assert_irqs_disabled();
 	hrtimer_cancel(this_cpu_ptr(&tick.timer));
 	this_cpu_write(tick.armed, false);
 }

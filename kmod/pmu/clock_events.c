@@ -11,6 +11,7 @@
  * task does.
  */
 #include <linux/hrtimer.h>
+#include <linux/lockdep.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <asm/irq_regs.h>
@@ -46,6 +47,7 @@ static enum hrtimer_restart end_period(struct hrtimer *timer)
 	struct pt_regs *regs = get_irq_regs();
 	u64 ended = hrtimer_forward_now(timer, interval_of(hw));
 
+	lockdep_assert_in_irq();
 	if (!wants_sample(hw, regs))
 		return HRTIMER_RESTART;
 	hw->last_period = ended * hw->period;
@@ -83,6 +85,7 @@ void pmr_clock_init(struct pmr_hw *hw, const struct perf_event_attr *attr)
  */
 void pmr_clock_add(struct pmr_hw *hw)
 {
+	lockdep_assert_irqs_disabled();
 	hw->prev_raw = local_clock();
 	if (hw->sampling && !hw->throttled)
 		hrtimer_start(&hw->timer, rest_of(hw), HRTIMER_MODE_REL_PINNED_HARD);
@@ -103,6 +106,7 @@ static void stop_timer(struct pmr_hw *hw)
  */
 void pmr_clock_del(struct pmr_hw *hw)
 {
+	lockdep_assert_irqs_disabled();
 	if (hw->sampling)
 		stop_timer(hw);
 	hw->count += local_clock() - hw->prev_raw;

@@ -14,6 +14,7 @@
 #include <linux/errno.h>
 #include <linux/irqflags.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/percpu.h>
 #include <asm/perf_event.h>
 
@@ -76,6 +77,7 @@ static bool software_add(struct pmr_hw *const *hws, unsigned int number)
 {
 	unsigned int i;
 
+	lockdep_assert_irqs_disabled();
 	for (i = 0; i < number; i++) {
 		struct pmr_hw *hw = hws[i];
 
@@ -89,6 +91,7 @@ static bool software_add(struct pmr_hw *const *hws, unsigned int number)
 
 static void software_del(struct pmr_hw *hw)
 {
+	lockdep_assert_irqs_disabled();
 	if (is_clock(hw->software))
 		pmr_clock_del(hw);
 	else

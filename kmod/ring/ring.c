@@ -6,10 +6,13 @@
  * Task context, may sleep; pmr_ring_put() any context but NMI; pmr_ring_drop() any
  * context; pmr_ring_begin() as ring.h has it. No locks.
  */
+#include <linux/bug.h>
 #include <linux/gfp.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -89,8 +92,10 @@ static int alloc_data(struct pmr_ring *ring, unsigned int pages)
 struct pmr_ring *pmr_ring_alloc(unsigned int data_pages, u64 watermark, bool overwrite,
 				bool backward)
 {
-	struct pmr_ring *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	struct pmr_ring *ring;
 
+	might_sleep();
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return NULL;
 	INIT_LIST_HEAD(&ring->pages);
@@ -146,6 +151,7 @@ void pmr_ring_get(struct pmr_ring *ring)
  */
 void pmr_ring_put(struct pmr_ring *ring)
 {
+	WARN_ON_ONCE(in_nmi());
 	if (ring)
 		kref_put(&ring->ref, free_later);
 }

@@ -12,6 +12,8 @@
  * the size first, costs more than the copy, and user space could change its
  * stack in between.
  */
+#include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/sched/task_stack.h>
@@ -101,6 +103,7 @@ int pmr_callchain_reserve(u32 depth)
 	struct buffers *old, *new;
 	int err = 0;
 
+	might_sleep();
 	depth = min_t(u32, depth, DEPTH_MAX);
 	mutex_lock(&buffers_mutex);
 	old = rcu_dereference_protected(buffers, lockdep_is_held(&buffers_mutex));
@@ -266,6 +269,7 @@ const struct pmr_callchain *pmr_callchain_begin(const struct pmr_event *event,
 	unsigned int level = !in_nmi();
 	struct walk walk;
 
+	lockdep_assert_irqs_disabled();
 	/* A sample within a sample: an exception while the user's stack is read. */
 	if (unlikely(!room || this_cpu_read(in_use[level])))
 		return &empty;

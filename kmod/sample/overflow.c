@@ -3,6 +3,7 @@
  * Owns the overflow: where the PMU layer hands an event that is due to the
  * core. NMI, or interrupts off for software events; no locks.
  */
+#include <linux/lockdep.h>
 #include <linux/sched/clock.h>
 
 #include "sample/common_sample.h"
@@ -58,6 +59,7 @@ bool pmr_event_overflow(struct pmr_hw *hw, struct pt_regs *regs)
 	u32 began = cycles_now();
 	bool last = false;
 
+	lockdep_assert_irqs_disabled();
 	if (unlikely(pmr_freq_steers(event)))
 		pmr_freq_overflow(event, local_clock());
 	pmr_sample_output(event, top, regs);

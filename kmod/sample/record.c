@@ -6,6 +6,8 @@
  * On the event's CPU, NMI or interrupts off, also under the runqueue lock and a
  * context's lock: no locks, no allocation, nothing is woken but by irq_work.
  */
+#include <linux/lockdep.h>
+
 #include "sample/record.h"
 
 /**
@@ -126,6 +128,7 @@ u64 *pmr_record_begin(struct pmr_record *record, struct pmr_event *event,
 	u32 size = header->size + top->plan.id_size;
 	struct perf_event_header *pos;
 
+	lockdep_assert_irqs_disabled();
 	if (!ring)
 		return NULL;
 	record->top = top;

@@ -12,6 +12,7 @@
  * not ask for each of those.
  */
 #include <linux/ktime.h>
+#include <linux/lockdep.h>
 
 #include "sample/common_sample.h"
 #include "sample/record.h"
@@ -130,6 +131,7 @@ void pmr_sample_output_any(struct pmr_event *event, struct pmr_ring *ring, struc
 	struct pmr_sample sample;
 	struct pmr_read read;
 
+	lockdep_assert_irqs_disabled();
 	pmr_record_fill(&sample, event, top, current);
 	sample.ip = pmr_sample_ip(top, regs);
 	sample.period = event->hw.last_period;

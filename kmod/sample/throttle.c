@@ -19,10 +19,12 @@
  * costs the one that takes it.
  */
 #include <linux/irq_work.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <asm/tsc.h>
 
+#include "core/context.h"
 #include "sample/sample.h"
 #include "sample/throttle.h"
 
@@ -149,6 +151,7 @@ bool pmr_throttle_may_end(struct pmr_event *event)
  */
 void pmr_throttle_begin(struct pmr_event *event)
 {
+	lockdep_assert_irqs_disabled();
 	event->throttle.told = true;
 	__this_cpu_inc(pmr_cpu_stats.throttled);
 	pmr_throttle_output(event, true);
@@ -165,6 +168,7 @@ void pmr_throttle_begin(struct pmr_event *event)
  */
 void pmr_throttle_end(struct pmr_event *event)
 {
+	lockdep_assert_held(&event->context->lock);
 	if (event->throttle.told)
 		pmr_throttle_output(event, false);
 	event->throttle.told = false;
