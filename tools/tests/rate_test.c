@@ -126,7 +126,8 @@ static void at_the_limit(uint64_t limit, bool busy)
 
 /*
  * What the limit allows in the time, or what was asked for. A tick's samples may
- * be outstanding at the end, and the first two ticks may take what is unused.
+ * be outstanding at the end; the first sample finds two ticks' samples, and one more
+ * boundary may lie in the time than whole ticks.
  */
 static void get_the_limit(const struct outcome *out, uint64_t limit, uint64_t asked, const char *what)
 {
@@ -134,7 +135,7 @@ static void get_the_limit(const struct outcome *out, uint64_t limit, uint64_t as
 	uint64_t due = least(limit * out->running / SECOND, asked);
 	uint64_t per_tick = limit * tick / SECOND + 1;
 
-	between(out->story.samples, due - least(due, per_tick + 1), due + 2 * per_tick + 1,
+	between(out->story.samples, due - least(due, per_tick + 1), due + 3 * per_tick + 1,
 		"limit %llu, %s: %llu asked for, %llu due", (unsigned long long)limit, what,
 		(unsigned long long)asked, (unsigned long long)due);
 }
