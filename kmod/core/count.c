@@ -134,7 +134,10 @@ static void begin_group(struct group_read *read, u64 format)
 	}
 }
 
-/* Any number of contexts add to the same words. */
+/*
+ * Any number of contexts add to the same words. A copy of a leader may be a sibling
+ * itself: exec has removed the leader that the original had, and not that one's copy.
+ */
 static void add_counts(struct group_read *read, struct pmr_event *leader, u64 now)
 {
 	struct pmr_event *event;
@@ -146,10 +149,11 @@ static void add_counts(struct group_read *read, struct pmr_event *leader, u64 no
 	if (read->running)
 		*read->running += leader->running;
 	*count += count_of(leader);
-	pmr_for_each_sibling(event, leader) {
-		count += read->stride;
-		*count += count_of(event);
-	}
+	if (pmr_event_is_leader(leader))
+		pmr_for_each_sibling(event, leader) {
+			count += read->stride;
+			*count += count_of(event);
+		}
 	pmr_event_update_user_page(leader);
 }
 

@@ -5,6 +5,7 @@
  * thread keeps the events busy meanwhile, so that nothing which the exec puts off is
  * done soon.
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,58 @@ static void siblings_go_on(void)
 	}
 	is(others, 0, "a sibling whose leader exec removes counts no other task");
 	is(own, TIMES, "  and goes on to count its own");
+}
+
+/* A child that stays as it is, and the program. */
+static void fork_before_exec(int go, int told)
+{
+	pid_t child;
+
+	wait_for_go(go);
+	child = fork();
+	if (!child)
+		for (;;)
+			pause();
+	tell(told, child);
+	exec_and_sleep(go, told);
+}
+
+/*
+ * In the task that execs, a sibling is left without its leader; in its child, the copy
+ * of the one has the copy of the other still. Both are read as the sibling's.
+ */
+static void copies_stay_together(void)
+{
+	struct perf_event_attr attr = software(PERF_COUNT_SW_DUMMY);
+	struct follower follower;
+	uint64_t words[8] = { 0 };
+	int leader, fds[3];
+	pid_t child;
+
+	attr.inherit = 1;
+	attr.remove_on_exec = 1;
+	attr.read_format = PERF_FORMAT_GROUP;
+	follower_start(&follower, fork_before_exec);
+	leader = open_event(&attr, follower.pid, -1);
+	attr.remove_on_exec = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = door_open_event(&attr, follower.pid, -1, leader, 0);
+	follower_go(&follower);
+	child = follower_tells(&follower);
+	follower_go(&follower);
+	follower_tells(&follower);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		is(read(fds[i], words, sizeof(words)), 2 * sizeof(words[0]),
+		   "a sibling whose leader is gone, but not from a child, is read alone");
+		is(words[0], 1, "  as one event");
+		is(words[1], 0, "  with its count");
+	}
+	kill(child, SIGKILL);
+	follower_go(&follower);
+	follower_ends(&follower);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+	close(leader);
 }
 
 /* A child that sleeps twice. */
@@ -286,7 +339,7 @@ int main(int argc, char **argv)
 		return 0;
 	log = kernel_log_open();
 	pmu = pmu_is_there();
-	plan(2 + 1 + 2 * 3 + 2);
+	plan(2 + 1 + 3 * 3 + 2 * 3 + 2);
 	cpu_pin(0);
 	if (pmu && cpu_possible() > 1 && cpu_is_online(1)) {
 		siblings_go_on();
@@ -294,6 +347,7 @@ int main(int argc, char **argv)
 	} else {
 		skip(3, "no PMU, or one CPU");
 	}
+	copies_stay_together();
 	if (make_unreadable() && cpu_possible() > 1 && cpu_is_online(1)) {
 		one_read_each(0, "on the CPU of the ring");
 		one_read_each(1, "on another");
