@@ -118,8 +118,8 @@ static void walk(const struct step *step)
 {
 	unsigned int nth, refused = 0;
 	int err = 0;
-	long got;
-	bool lost;
+	long got = -1;
+	bool lost = true;
 
 	for (nth = step->from ?: 1; nth < STEPS_MAX; nth++) {
 		int fault = fault_begin(nth);
