@@ -27,7 +27,7 @@ struct pmr_task_slot;
  * Most events of one context: some things are done to all of them with interrupts
  * off. perf(1) opens each event of a task once for each CPU.
  */
-#define PMR_CONTEXT_EVENTS_MAX	(1024 + 32 * num_possible_cpus())
+#define PMR_CONTEXT_EVENTS_MAX	(2048 + 32 * num_possible_cpus())
 
 /**
  * struct pmr_context - events scheduled together

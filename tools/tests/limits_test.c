@@ -28,7 +28,7 @@
 /* as in kmod/core/context.h */
 static int most_per_task(void)
 {
-	return 1024 + 32 * cpu_possible();
+	return 2048 + 32 * cpu_possible();
 }
 
 static int open_one(void)
@@ -186,7 +186,7 @@ static void test_task(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 	number = open_all(most_per_task() + 10);
 	is(errno, EMFILE, "a task can only be followed by so many events");
-	is(number, most_per_task(), "1024, and 32 for each CPU");
+	is(number, most_per_task(), "2048, and 32 for each CPU");
 }
 
 int main(void)
