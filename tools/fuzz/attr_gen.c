@@ -59,6 +59,26 @@ static void make_type(struct perf_event_attr *attr, struct rng *rng)
 		attr->config = rng_any(rng);
 }
 
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK;
+}
+
+/*
+ * Each one is a timer. A checking kernel takes longer to serve one than the 10 us that
+ * the shortest lasts, and would do nothing else, as it would for perf.
+ */
+static void make_clock_period(struct perf_event_attr *attr, struct rng *rng)
+{
+	if (rng_percent(rng, 30)) {
+		attr->freq = 1;
+		attr->sample_freq = RNG_PICK(rng, 1, 10, 99, 250, 1000);
+	} else if (rng_percent(rng, 50)) {
+		attr->sample_period = RNG_PICK(rng, 1000003, 2000003, 10000019, 1ULL << 31,
+					       1ULL << 62, (1ULL << 63) - 1, 1ULL << 63);
+	}
+}
+
 /* Short ones are rare: each sample costs the machine more than an operation. */
 static void make_period(struct perf_event_attr *attr, struct rng *rng)
 {
@@ -66,7 +86,9 @@ static void make_period(struct perf_event_attr *attr, struct rng *rng)
 
 	if (dice < 40)
 		return;
-	if (dice < 55) {
+	if (is_clock(attr)) {
+		make_clock_period(attr, rng);
+	} else if (dice < 55) {
 		attr->freq = 1;
 		attr->sample_freq = RNG_PICK(rng, 1, 10, 99, 1000, 4000, 20000, 100000, 100001);
 	} else if (attr->type == PERF_TYPE_SOFTWARE && attr->config >= PERF_COUNT_SW_PAGE_FAULTS &&

@@ -136,6 +136,24 @@ static void show_hang(int number)
 	show_file(path);
 }
 
+/* A thread that was killed keeps its lane until its process is waited for. */
+static bool is_alive(pid_t tid)
+{
+	char path[64], text[256], *state;
+	int fd;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	state = strrchr(text, ')');
+	return state && !strchr("ZX", state[2]);
+}
+
 /* Return: whether an operation has taken too long. */
 static bool any_hang(void)
 {
@@ -145,7 +163,8 @@ static bool any_hang(void)
 	for (int i = 0; i < LANES; i++) {
 		uint64_t since = __atomic_load_n(&shared->lane[i].since_ns, __ATOMIC_ACQUIRE);
 
-		if (shared->lane[i].pid && since && since + LONGEST_NS < now) {
+		if (shared->lane[i].pid && since && since + LONGEST_NS < now &&
+		    is_alive(shared->lane[i].tid)) {
 			show_hang(i);
 			found = true;
 		}
