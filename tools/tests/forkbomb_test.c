@@ -18,6 +18,7 @@
 
 #define ALIVE_MAX	64
 #define FEW		200
+#define TURNS		4
 #define MANY		2000
 #define ROUNDS		500
 /* KiB that the whole machine may use more or less */
@@ -155,12 +156,26 @@ static uint64_t fork_ns(opener open, int events)
 	return took;
 }
 
-/* forks cost no more than with the kernel's perf */
+static void keep_least(uint64_t *least, uint64_t value)
+{
+	if (value < *least)
+		*least = value;
+}
+
+/*
+ * Forks cost no more than with the kernel's perf. Where parent and child happen to
+ * run makes a difference of 40 us, which is more than the events: the least of some
+ * turns has none of that.
+ */
 static void latency(int events)
 {
-	uint64_t none = fork_ns(open_event, 0), ours = fork_ns(open_event, events),
-		 perf = fork_ns(perf_open, events);
+	uint64_t none = UINT64_MAX, ours = UINT64_MAX, perf = UINT64_MAX;
 
+	for (int i = 0; i < TURNS; i++) {
+		keep_least(&none, fork_ns(open_event, 0));
+		keep_least(&ours, fork_ns(open_event, events));
+		keep_least(&perf, fork_ns(perf_open, events));
+	}
 	diag("a fork takes %llu ns; with %d events %llu, of perf %llu", (unsigned long long)none,
 	     events, (unsigned long long)ours, (unsigned long long)perf);
 	between(ours, 0, perf + perf / 20, "a fork with %d inherited events", events);
