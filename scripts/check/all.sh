@@ -108,6 +108,7 @@ main() {
 	start parity-6.1 "$here/parity.sh" 6.1
 	start kunit-base "$here/kunit.sh" base
 	start unit "$here/unit.sh"
+	start docs "$here/docs.sh"
 	start clients-nopmu "$here/clients.sh" nopmu 6.12
 	start e2e-nopmu-amd "$here/e2e.sh" nopmu-amd 6.12 --cpu amd
 	start e2e-nopmu "$here/e2e.sh" nopmu 6.1 --no-icount

@@ -5,7 +5,7 @@
 # in one boot, and their answers compared line by line.
 #
 #   parity.sh 6.1|6.12|base|debug|kcsan [VM-OPTION...]
-#   parity.sh --table	the rows of the README's table of differences
+#   parity.sh --table	the rows of the table in docs/differences.md
 #
 # tools/tests/parity/ has the questions. What differs on purpose is in its file
 # `differences`: case TAB kernel TAB reason, where the kernel is 6.1, 6.12 or both.
@@ -146,20 +146,6 @@ compare() {
 		}' "$DIFFERENCES" "$SHARE/perf" "$SHARE/pmuring" >> "$RESULTS"
 }
 
-# The README has the table as it is.
-readme() {
-	local row missing=0
-
-	while read -r row; do
-		grep -qxF -- "$row" "$ROOT/README.md" || missing=$((missing + 1))
-	done < <(table)
-	if [ "$missing" = 0 ]; then
-		pass "$NAME: table in README.md"
-	else
-		fail "$NAME: table in README.md" "$missing rows of 'parity.sh --table' are not there"
-	fi
-}
-
 if [ ! -e "$MODULE" ]; then
 	fail "$NAME" "no module: scripts/check/module.sh $KERNEL comes first"
 elif [ ! -x "$BUILD/parity/parity" ] || [ ! -e "$BUILD/tools/libpmuring-preload.so" ]; then
@@ -180,7 +166,6 @@ else
 	else
 		sane
 		compare
-		readme
 	fi
 fi
 finish

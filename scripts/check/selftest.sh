@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A stage of `make check`: do the judges see what is wrong? Feeds tap.py and
-# scripts/vm/splats with output whose verdict is known.
+# A stage of `make check`: do the judges see what is wrong? Feeds tap.py,
+# scripts/vm/splats and docs.py with input whose verdict is known.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -220,8 +220,88 @@ no_log() {
 	fi
 }
 
+# documents WHAT EXPECTED ARGUMENT...: docs.py's verdict in $WORK/docs, EXPECTED the
+# end of its one complaint, or nothing
+documents() {
+	local what=$1 expected=$2 got rc=0
+
+	shift 2
+	got=$(cd "$WORK/docs" && "$ROOT/scripts/check/docs.py" "$@" 2>&1) || rc=$?
+	if { [ -z "$expected" ] && [ "$rc:$got" = 0: ]; } ||
+		{ [ -n "$expected" ] && [ "$rc" = 1 ] && [[ $got != *$'\n'* && $got == *"$expected" ]]; }; then
+		pass "judges: $what"
+	else
+		fail "judges: $what" "status $rc, said '${got//$'\n'/ }', not '$expected'"
+	fi
+}
+
+# link EXPECTED LINE: of a file that holds this line, next to b.md with two sections
+link() {
+	printf '%s\n' "# A title" "$2" > "$WORK/docs/a.md"
+	documents "document with $2" "$1" links . a.md
+}
+
+# page EXPECTED LINE...: options of a manual page against those of a --help
+page() {
+	local expected=$1
+
+	shift
+	printf '%s\n' "$@" > "$WORK/docs/x.1"
+	documents "manual page with $*" "$expected" options x.1 help
+}
+
+documents_cases() {
+	mkdir -p "$WORK/docs/kmod"
+	: > "$WORK/docs/kmod/a.c"
+	printf '%s\n' "## What's \`this\`, then?" "## Twice" "## Twice" > "$WORK/docs/b.md"
+	link "" "[b](b.md), [s](b.md#whats-this-then), [t](b.md#twice-1), [own](#a-title)"
+	link "" "[web](https://example.org/x), \`kmod/a.c\`, \`a.c\`, \`kmod/\`, \`build/x.c\`"
+	link ": no such file" "[c](c.md)"
+	link ": no such section" "[b](b.md#whats-that)"
+	link ": no such section" "[own](#b-title)"
+	link ": no such file" "\`kmod/b.c\`"
+	link ": no such file" "\`b.c\`"
+
+	printf '%s\n' "  -c, --count=PERIOD         Count" "      --call-graph[=none]    Chains" \
+		"  -q                         Quiet" "                             -z is no option" \
+		> "$WORK/docs/help"
+	local -a good=(".It Fl c Ar period , Fl -count Ns = Ns Ar period"
+		".It Fl -call-graph Ns Op = Ns Cm none" ".It Fl q")
+	page "" "${good[@]}"
+	page "no such option" "${good[@]}" ".It Fl z"
+	page "-q: not there" "${good[@]:0:2}"
+	page "its argument is period, not n" ".It Fl c Ar n" ".It Fl -count Ns = Ns Ar period" "${good[@]:1}"
+
+	printf '%s\n' ".Xr perf 1 ," ".Xr x 1 ," > "$WORK/docs/x.1"
+	documents "manual page that refers to itself and to perf's" "" manuals x.1
+	printf '%s\n' ".Xr x-y 1" > "$WORK/docs/x.1"
+	documents "manual page that refers to none of ours" "no such page" manuals x.1
+
+	printf 'parm:           %s\n' "a:what (default 2) (int)" "b:what (default 5) (uint)" \
+		> "$WORK/docs/modinfo"
+	printf '%s\n' ".It Va a Pq 2" ".It Va b Pq 5" > "$WORK/docs/x.4"
+	printf "| \`%s\` | %d | text |\n" a 2 b 6 > "$WORK/docs/a.md"
+	documents "parameters as modinfo has them" "" parameters modinfo x.4
+	documents "a wrong default in a table" "default 6, the module says 5" parameters modinfo x.4 a.md
+	printf '%s\n' ".It Va a Pq 2" > "$WORK/docs/x.4"
+	documents "a parameter that is not told" "not there, the module says 5" parameters modinfo x.4
+	printf 'parm:           %s\n' "a:what (int)" > "$WORK/docs/modinfo"
+	printf '' > "$WORK/docs/x.4"
+	documents "a parameter without a default" "tells no default" parameters modinfo x.4
+
+	printf '%s\n' "struct pmuring_info {" "	__u32 size;" "	__u64 nmis;" "};" \
+		"#define PMURING_IOC_MAGIC 1" "#define PMURING_IOC_OPEN 2" > "$WORK/docs/x.h"
+	printf '%s\n' ".It Va size" ".It Va nmis" ".It Dv PMURING_IOC_OPEN" > "$WORK/docs/x.4"
+	documents "a page with all of the ABI" "" abi x.h x.4
+	sed -i /nmis/d "$WORK/docs/x.4"
+	documents "a field of INFO that is not told" "nmis: not there" abi x.h x.4
+	printf '%s\n' ".It Va nmis" ".It Dv PMURING_IOC_CLOSE" >> "$WORK/docs/x.4"
+	documents "a request that is not there" "PMURING_IOC_CLOSE: no such request" abi x.h x.4
+}
+
 tap_cases
 ktap_cases
 no_log
 splat_cases
+documents_cases
 finish
