@@ -279,7 +279,7 @@ static const char *look_at_sampling(const struct pmuring_info *info)
 }
 
 static const struct argp doctor_argp = {
-	.doc = "Looks at everything that sampling depends on and says what to do. Exits with 0 if sampling works.",
+	.doc = "Check everything that sampling depends on, and print what to do about it. Exits with 0 if sampling works.",
 };
 
 /** cmd_doctor - pmuring doctor */

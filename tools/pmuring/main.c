@@ -14,19 +14,19 @@ static const struct {
 	const char *help;
 } commands[] = {
 	{ "record", cmd_record, "sample a command, tasks or CPUs into a perf.data file" },
-	{ "report", cmd_report, "print where the samples were" },
+	{ "report", cmd_report, "print where samples were taken" },
 	{ "stat", cmd_stat, "count events" },
-	{ "doctor", cmd_doctor, "tell whether sampling works here, and what to do if not" },
+	{ "doctor", cmd_doctor, "check whether sampling works here, and print what to do if not" },
 };
 
 static void usage(FILE *to)
 {
 	fputs("Usage: pmuring COMMAND [OPTION...]\n\n"
-	      "perf events by the pmuring kernel module. Commands:\n\n", to);
+	      "Count and sample events with the pmuring kernel module. Commands:\n\n", to);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(to, "  %-10s%s\n", commands[i].name, commands[i].help);
-	fputs("\n'pmuring COMMAND --help' lists the options. The files that record writes\n"
-	      "can be read by perf report and perf script as well.\n", to);
+	fputs("\n'pmuring COMMAND --help' lists the options. perf report and\n"
+	      "perf script read the files of pmuring record too.\n", to);
 }
 
 int main(int argc, char **argv)
@@ -42,6 +42,6 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
-	fail("there is no command '%s': see pmuring --help", argv[1]);
+	fail("no such command: '%s'; see pmuring --help", argv[1]);
 	return EXIT_TOOL;
 }

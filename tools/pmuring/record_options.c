@@ -21,20 +21,20 @@
 #define KEY_CALL_GRAPH	1000
 
 static const char record_doc[] =
-	"Samples a command, tasks or CPUs and writes a perf.data file, which pmuring report, perf report and perf script read.\vWith -a, -C, -p or -t the command is only what the recording lasts for. Exits with the command's status, or 255 when recording itself fails.";
+	"Sample a command, tasks or CPUs and write a perf.data file for pmuring report, perf report and perf script.\vWith -a, -C, -p or -t, recording lasts as long as the command runs. Exits with the status of the command, or with 255 if recording fails.";
 
 static const struct argp_option record_options[] = {
-	{ "event", 'e', "EVENTS", 0, "Sample these events, separated by commas: cycles, instructions, cpu-clock, page-faults …, rXXXX, cpu/event=0x..,umask=0x../, or a name that libpfm4 knows; groups as {a,b}; :u or :k behind it for user or kernel mode only, {a,b}:S to read the group at each sample of its first event (default: cycles, or cpu-clock without a PMU)", 0 },
-	{ "freq", 'F', "FREQ", 0, "Sample about FREQ times a second, or as often as allowed: max (default: 4000)", 0 },
-	{ "count", 'c', "PERIOD", 0, "Sample every PERIOD events instead", 0 },
-	{ NULL, 'g', NULL, 0, "Write the call chain of each sample, by frame pointers", 0 },
-	{ "call-graph", KEY_CALL_GRAPH, "fp", 0, "The same", 0 },
-	{ "period", 'P', NULL, 0, "Write the period into each sample, as -F does anyway", 0 },
-	{ "mmap-pages", 'm', "PAGES", 0, "Pages of each ring, a power of two (default: 128)", 0 },
+	{ "event", 'e', "EVENTS", 0, "Sample these events, separated by commas: cycles, instructions, cpu-clock, page-faults …, rXXXX, cpu/event=0x..,umask=0x../, or a name that libpfm4 knows. {a,b} is a group. Append :u or :k to sample user or kernel mode only; {a,b}:S samples the first event and reads the whole group at each sample (default: cycles, or cpu-clock without a PMU)", 0 },
+	{ "freq", 'F', "FREQ", 0, "Sample about FREQ times a second; max is the highest rate allowed (default: 4000)", 0 },
+	{ "count", 'c', "PERIOD", 0, "Sample every PERIOD events", 0 },
+	{ NULL, 'g', NULL, 0, "Record the call chain of each sample by frame pointers", 0 },
+	{ "call-graph", KEY_CALL_GRAPH, "fp", 0, "Same as -g; fp is the only method", 0 },
+	{ "period", 'P', NULL, 0, "Record the period of each sample; -F implies it", 0 },
+	{ "mmap-pages", 'm', "PAGES", 0, "Size of each ring in pages, a power of two (default: 128)", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE (default: perf.data)", 0 },
-	{ "kallsyms", 'k', NULL, 0, "Keep this kernel's symbols as FILE.kallsyms, to report on another machine", 0 },
-	{ "quiet", 'q', NULL, 0, "Print warnings and errors only", 0 },
-	{ "verbose", 'v', NULL, 0, "Print what is done", 0 },
+	{ "kallsyms", 'k', NULL, 0, "Save this kernel's symbols as FILE.kallsyms, for a report on another machine", 0 },
+	{ "quiet", 'q', NULL, 0, "Print only warnings and errors", 0 },
+	{ "verbose", 'v', NULL, 0, "Print each step", 0 },
 	{ 0 }
 };
 
@@ -66,7 +66,7 @@ static int parse_freq(const char *arg, uint64_t *freq)
 static int parse_call_graph(const char *arg, bool *call_chains)
 {
 	if (strcmp(arg, "fp"))
-		return fail("--call-graph %s: call chains are found by frame pointers, fp, alone",
+		return fail("--call-graph %s: the only method is fp, by frame pointers",
 			    arg);
 	*call_chains = true;
 	return 0;

@@ -49,13 +49,13 @@ struct report {
 
 static const struct argp_option report_options[] = {
 	{ "input", 'i', "FILE", 0, "Read FILE (default: perf.data)", 0 },
-	{ "sort", 's', "KEYS", 0, "Keep apart by these, in this order: comm, dso, symbol (default: all three)", 0 },
+	{ "sort", 's', "KEYS", 0, "Sort by these keys, in this order: comm, dso, symbol (default: all three)", 0 },
 	{ "show-nr-samples", 'n', NULL, 0, "Print the number of samples of each line", 0 },
-	{ "percent-limit", KEY_PERCENT, "PERCENT", 0, "Leave lines with a smaller share out (default: 0.05)", 0 },
-	{ "call-graph", 'g', "none", OPTION_ARG_OPTIONAL, "Print the call chains below each line, as is done anyway where the file has them; none leaves them out", 0 },
-	{ "no-children", KEY_NO_CHILDREN, NULL, 0, "Count a sample for the function that it hit, not for its callers, as is done anyway", 0 },
-	{ "kallsyms", KEY_KALLSYMS, "FILE", 0, "Take the kernel's symbols from FILE, a copy of its /proc/kallsyms (default: FILE.kallsyms if there is one, else the running kernel's)", 0 },
-	{ "stdio", KEY_STDIO, NULL, 0, "Print to the standard output, which is all there is", 0 },
+	{ "percent-limit", KEY_PERCENT, "PERCENT", 0, "Omit lines with a smaller share (default: 0.05)", 0 },
+	{ "call-graph", 'g', "none", OPTION_ARG_OPTIONAL, "Print the call chains below each line, the default if the file has any; none omits them", 0 },
+	{ "no-children", KEY_NO_CHILDREN, NULL, 0, "Count a sample for the function it hit and not for its callers, which is always done", 0 },
+	{ "kallsyms", KEY_KALLSYMS, "FILE", 0, "Read the kernel's symbols from FILE, a copy of its /proc/kallsyms (default: the input's name with .kallsyms if that exists, else the running kernel's)", 0 },
+	{ "stdio", KEY_STDIO, NULL, 0, "Print to standard output, the only interface", 0 },
 	{ 0 }
 };
 
@@ -97,7 +97,7 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
 static const struct argp report_argp = {
 	.options = report_options,
 	.parser = parse_report,
-	.doc = "Prints where the samples of a perf.data file were: the share of each function, the command, the object.\vA function without a symbol is called sub_ADDRESS, by the address in its file where it begins.",
+	.doc = "Print where the samples of a perf.data file were taken: the share of each function, command and object.\vA function without a symbol is called sub_ADDRESS, after the address in its file where it starts.",
 };
 
 /* from the function that was hit outwards */

@@ -12,14 +12,14 @@
 #define INTERVAL_MIN	10
 
 static const char stat_doc[] =
-	"Counts events of a command, tasks or CPUs.\vA count of an event that shared its counter with others is scaled, and followed by the part of the time that it was counted. Exits with the command's status, or 255 when counting itself fails.";
+	"Count events of a command, tasks or CPUs.\vThe count of an event that shared its counter with others is scaled, and followed by the percentage of the time that it was on a counter. Exits with the status of the command, or with 255 if counting fails.";
 
 static const struct argp_option stat_options[] = {
-	{ "event", 'e', "EVENTS", 0, "Count these events, separated by commas; names and {groups} as in record (default: task-clock," DEFAULT_EVENTS ")", 0 },
-	{ "repeat", 'r', "N", 0, "Run the command N times and print means and their spread", 0 },
-	{ "interval-print", 'I', "MS", 0, "Print what was counted every MS milliseconds", 0 },
-	{ "field-separator", 'x', "SEP", 0, "Print fields separated by SEP: value, unit, event, ns on a counter, percent of the time on a counter, metric, its unit", 0 },
-	{ "output", 'o', "FILE", 0, "Print to FILE (default: the standard error output)", 0 },
+	{ "event", 'e', "EVENTS", 0, "Count these events, separated by commas; see pmuring record for names and {groups} (default: task-clock," DEFAULT_EVENTS ")", 0 },
+	{ "repeat", 'r', "N", 0, "Run the command N times and print the mean and its spread", 0 },
+	{ "interval-print", 'I', "MS", 0, "Print the counts every MS milliseconds", 0 },
+	{ "field-separator", 'x', "SEP", 0, "Print fields separated by SEP: value, unit, event, ns on a counter, percent of the time on a counter, metric, unit of the metric", 0 },
+	{ "output", 'o', "FILE", 0, "Print to FILE (default: standard error)", 0 },
 	{ 0 }
 };
 

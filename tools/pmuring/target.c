@@ -23,10 +23,10 @@ struct numbers {
 
 static const struct argp_option target_options[] = {
 	{ "all-cpus", 'a', NULL, 0, "Watch every online CPU", 1 },
-	{ "cpu", 'C', "LIST", 0, "Watch these CPUs only, e.g. 0-3,5", 1 },
+	{ "cpu", 'C', "LIST", 0, "Watch only these CPUs, e.g. 0-3,5", 1 },
 	{ "pid", 'p', "PIDS", 0, "Watch these processes", 1 },
 	{ "tid", 't', "TIDS", 0, "Watch these threads", 1 },
-	{ "no-inherit", 'i', NULL, 0, "Leave out children and threads that the watched tasks start", 1 },
+	{ "no-inherit", 'i', NULL, 0, "Do not follow children and threads that watched tasks start", 1 },
 	{ 0 }
 };
 
@@ -67,7 +67,7 @@ static const struct argp target_argp = {
 
 /* target_children - the options and the command; their input is a struct target */
 const struct argp_child target_children[] = {
-	{ &target_argp, 0, "Whom to watch:", 1 },
+	{ &target_argp, 0, "What to watch:", 1 },
 	{ 0 }
 };
 
