@@ -6,13 +6,15 @@
 #   docs.sh		check
 #   docs.sh --update	bring the generated table of docs/differences.md up to date
 #
-# docs.py makes the comparisons. The tool is that of tools.sh, the module that of
-# module.sh.
+# docs.py makes the comparisons. The tool is that of `make tools`, the module that of
+# module.sh or, when the stage runs alone, of `make module`.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/results.sh"
+. "$ROOT/scripts/check/kernel.sh"
 
+TOOL=$BUILD/tools/pmuring
 DIFFERENCES=docs/differences.md
 
 cd "$ROOT"
@@ -60,8 +62,58 @@ differences() {
 	fi
 }
 
+# lint: mandoc's complaints, but for pages of other packages, which need not be installed;
+# docs.py looks for ours
+lint() {
+	local log=$OUT/docs-mandoc.log
+
+	mandoc -T lint docs/man/* 2> /dev/null |
+		grep -v 'STYLE: referenced manual not found' > "$log" || :
+	if ! command -v mandoc > /dev/null; then
+		fail "docs: mandoc -T lint" "no mandoc: run 'make deps'"
+	elif [ -s "$log" ]; then
+		fail "docs: mandoc -T lint" "$(head -n 1 "$log"); see ${log#"$ROOT"/}"
+	else
+		pass "docs: mandoc -T lint"
+	fi
+}
+
+# options: each command that the tool has, and its page
+options() {
+	local command
+
+	if [ ! -x "$TOOL" ]; then
+		fail "docs: options" "no tool: run 'make tools'"
+		return
+	fi
+	for command in $("$TOOL" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		"$TOOL" "$command" --help > "$OUT/docs-$command.help"
+		agrees "options of pmuring $command" options "docs/man/pmuring-$command.1" \
+			"$OUT/docs-$command.help"
+	done
+}
+
+parameters() {
+	local module
+
+	choose_kernel 6.12
+	for module in "$OUT/$KVER/pmuring.ko" "$BUILD"/*/pmuring.ko; do
+		[ -e "$module" ] || continue
+		PATH=$PATH:/usr/sbin:/sbin modinfo "$module" > "$OUT/docs.modinfo"
+		agrees parameters parameters "$OUT/docs.modinfo" docs/man/pmuring.4
+		return
+	done
+	fail "docs: parameters" "no module: run 'make module'"
+}
+
 begin
+"$ROOT/scripts/setup/packages.sh" check
 # shellcheck disable=SC2046	# our names have no blanks
 agrees links links "$ROOT" $(markdown)
 differences
+lint
+agrees "manual pages" manuals docs/man/*
+options
+parameters
+agrees ABI abi uapi/pmuring.h docs/man/pmuring.4
 finish

@@ -41,7 +41,7 @@ packages_of() {
 	kernel)	echo "linux-source-6.12 gcc make bc bison flex libelf-dev libssl-dev xz-utils" ;;
 	demo)	echo "linux-perf xz-utils coreutils tar grep perl libc6-dbg linux-source-6.12" ;;
 	clients) echo "linux-perf papi-tools libpfm4-dev dpkg-dev strace" ;;
-	check)	echo "sparse perl python3 linux-source-6.12 linux-perf" ;;
+	check)	echo "sparse perl python3 mandoc kmod linux-source-6.12 linux-perf" ;;
 	*)	die "no such group of packages: '$1'" ;;
 	esac
 }
