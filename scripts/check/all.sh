@@ -3,6 +3,12 @@
 #
 # `make check`: every stage, two at a time, then one verdict.
 #
+# ONLY="e2e-6.12 docs" runs these stages and what they build upon; `*` matches
+# anything. TESTS="exec_test group_test" picks among the tests of e2e-*, TESTS="stat"
+# among those of clients-*, TESTS="pmuring_freq" among the suites of kunit-*, and
+# TESTS="ring_test" among those of unit. What a stage builds upon is then brought up to
+# date (QUICK=1) and not checked from scratch.
+#
 # The last line is `N passed, N failed, N skipped`; before it every failure and
 # every skip with its reason. Logs, console logs and results: build/check/.
 
@@ -10,9 +16,13 @@ set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/results.sh"
 
+# `make check TESTS=...` must not set a variable of that name in the makes below
+unset MAKEFLAGS
+
 AT_ONCE=2
 STARTED=()
 PIDS=()
+read -ra PICKED <<< "${ONLY:-}"
 
 # stage NAME COMMAND...: runs it with a results file of its own. A stage that
 # ends badly without saying why, or without any result, has failed.
@@ -76,56 +86,121 @@ qemu() {
 	printf 'pass\tqemu: with the PMU model\t\n' >> "$RESULTS"
 }
 
-main() {
-	local here=$ROOT/scripts/check pulse
+# The stages: name | stages that it needs | command. Those behind the empty line start
+# when all before it have ended, the longest first.
+stages() {
+	cat <<-'END'
+	qemu               |                      | qemu
+	module-6.12        |                      | module.sh 6.12
+	module-6.1         |                      | module.sh 6.1
+	judges             |                      | selftest.sh
+	cache              |                      | cache.sh
+	tools              |                      | tools.sh
 
+	e2e-6.12           | qemu module-6.12 tools | e2e.sh 6.12 6.12
+	e2e-6.1            | qemu module-6.1 tools  | e2e.sh 6.1 6.1
+	clients-6.12       | qemu module-6.12 tools | clients.sh 6.12 6.12
+	clients-6.1        | qemu module-6.1 tools  | clients.sh 6.1 6.1
+	parity-6.12        | qemu module-6.12 tools | parity.sh 6.12
+	parity-6.1         | qemu module-6.1 tools  | parity.sh 6.1
+	kunit-base         | qemu                   | kunit.sh base
+	unit               | tools                  | unit.sh
+	docs               | module-6.12 tools      | docs.sh
+	clients-nopmu      | qemu module-6.12 tools | clients.sh nopmu 6.12
+	e2e-nopmu-amd      | qemu module-6.12 tools | e2e.sh nopmu-amd 6.12 --cpu amd
+	e2e-nopmu          | qemu module-6.1 tools  | e2e.sh nopmu 6.1 --no-icount
+	# PMIs that arrive after their counter was stopped
+	e2e-late           | qemu module-6.12 tools | e2e.sh late 6.12 --cpu-flags pmu-skid=200,pmu-late=3000
+	# PMIs that are lost, and masked for those behind them, or arrive without status
+	e2e-lossy          | qemu module-6.12 tools | e2e.sh lossy 6.12 --cpu-flags pmu-lose=3,pmu-lose-masks=on,pmu-eat=5
+	# what firmware left behind, and silicon that interrupts while a counter is wrapped
+	e2e-stale          | qemu module-6.12 tools | e2e.sh stale 6.12 --cpu-flags pmu-stale=0x7c00000700000003,pmu-stale-pebs=0xff,pmu-relatch-counter=on
+	# CPU models whose counters need something else
+	e2e-quirks-haswell | qemu module-6.12 tools | e2e.sh quirks-haswell 6.12 --cpu Haswell
+	e2e-quirks-broadwell | qemu module-6.1 tools | e2e.sh quirks-broadwell 6.1 --cpu Broadwell
+	checkpatch         |                        | checkpatch.sh
+	END
+}
+
+# matches STAGE PATTERN...: one of them names it
+matches() {
+	local pattern stage=$1
+
+	shift
+	for pattern; do
+		# shellcheck disable=SC2053	# a pattern
+		[[ $stage != $pattern ]] || return 0
+	done
+	return 1
+}
+
+# asked STAGE: ONLY names it, or nothing
+asked() {
+	[ ${#PICKED[@]} = 0 ] || matches "$1" "${PICKED[@]}"
+}
+
+# needed: the stages that those asked for build upon
+needed() {
+	local name needs command
+
+	while IFS='|' read -r name needs command; do
+		! asked "${name// /}" || echo "$needs"
+	done < <(stages | grep -v '^#')
+}
+
+# check_choice: ONLY and TESTS make sense
+check_choice() {
+	local pattern name names
+
+	[ ${#PICKED[@]} != 0 ] || [ -z "${TESTS:-}" ] ||
+		die "TESTS picks among the tests of a stage: give ONLY=<stage> too"
+	names=$(stages | sed -n 's/^\([a-z][^ ]*\) .*/\1/p')
+	for pattern in "${PICKED[@]}"; do
+		for name in $names; do
+			! matches "$name" "$pattern" || continue 2
+		done
+		die "ONLY: no stage is called '$pattern'; there are ${names//$'\n'/ }"
+	done
+}
+
+# run_stages: all that are wanted, see above
+run_stages() {
+	local name needs command wanted quick
+	local -a words
+
+	wanted=" $(needed | tr '\n' ' ') "
+	while IFS='|' read -r name needs command; do
+		case $name in '') settle; continue ;; '#'*) continue ;; esac
+		name=${name// /}
+		quick=
+		if ! asked "$name"; then
+			[[ $wanted == *" $name "* ]] || continue
+			quick=1
+		fi
+		read -ra words <<< "$command"
+		[[ ${words[0]} != *.sh ]] || words[0]=$ROOT/scripts/check/${words[0]}
+		QUICK=$quick start "$name" "${words[@]}"
+	done < <(stages)
+	settle
+}
+
+main() {
+	local pulse
+
+	check_choice
 	mkdir -p "$BUILD"
 	exec 9> "$BUILD/check.lock"
 	flock -n 9 || die "another 'make check' runs in this tree"
-	rm -rf "$OUT"
+	# the modules stay for those that are only brought up to date
+	[ ${#PICKED[@]} != 0 ] || rm -rf "$OUT"
 	mkdir -p "$OUT"
+	rm -f "$OUT"/*.results "$OUT"/*.running
 	heartbeat 9>&- &
 	pulse=$!
 	# shellcheck disable=SC2064	# this pulse
 	trap "kill $pulse 2>/dev/null || :" EXIT
 	"$ROOT/scripts/setup/packages.sh"
-
-	# what the machines need, first
-	start qemu qemu
-	start module-6.12 "$here/module.sh" 6.12
-	start module-6.1 "$here/module.sh" 6.1
-	start judges "$here/selftest.sh"
-	start cache "$here/cache.sh"
-	start tools "$here/tools.sh"
-	settle
-
-	# the longest first
-	start e2e-6.12 "$here/e2e.sh" 6.12 6.12
-	start e2e-6.1 "$here/e2e.sh" 6.1 6.1
-	start clients-6.12 "$here/clients.sh" 6.12 6.12
-	start clients-6.1 "$here/clients.sh" 6.1 6.1
-	start parity-6.12 "$here/parity.sh" 6.12
-	start parity-6.1 "$here/parity.sh" 6.1
-	start kunit-base "$here/kunit.sh" base
-	start unit "$here/unit.sh"
-	start docs "$here/docs.sh"
-	start clients-nopmu "$here/clients.sh" nopmu 6.12
-	start e2e-nopmu-amd "$here/e2e.sh" nopmu-amd 6.12 --cpu amd
-	start e2e-nopmu "$here/e2e.sh" nopmu 6.1 --no-icount
-	# PMIs that arrive after their counter was stopped
-	start e2e-late "$here/e2e.sh" late 6.12 --cpu-flags pmu-skid=200,pmu-late=3000
-	# PMIs that are lost, and masked for those behind them, or arrive without status
-	start e2e-lossy "$here/e2e.sh" lossy 6.12 \
-		--cpu-flags pmu-lose=3,pmu-lose-masks=on,pmu-eat=5
-	# what firmware left behind, and silicon that interrupts while a counter is wrapped
-	start e2e-stale "$here/e2e.sh" stale 6.12 --cpu-flags \
-		pmu-stale=0x7c00000700000003,pmu-stale-pebs=0xff,pmu-relatch-counter=on
-	# CPU models whose counters need something else
-	start e2e-quirks-haswell "$here/e2e.sh" quirks-haswell 6.12 --cpu Haswell
-	start e2e-quirks-broadwell "$here/e2e.sh" quirks-broadwell 6.1 --cpu Broadwell
-	start checkpatch "$here/checkpatch.sh"
-	settle
-
+	run_stages
 	say "$SECONDS s"
 	summarize "${STARTED[@]}"
 }
