@@ -3,7 +3,7 @@
 """Compares what the documents say with what is there; called by docs.sh.
 
     docs.py links ROOT FILE.md...       files and sections that links lead to, and
-                                        files named in `code`
+                                        files and functions named in `code`
     docs.py manuals FILE...             .Xr of our own pages
     docs.py options PAGE HELP           the options of a page and those of --help
     docs.py parameters MODINFO FILE...  a document's parameters and defaults, and the
@@ -77,8 +77,24 @@ def missing_file(root, files, word):
     return False
 
 
+def identifiers(root, files):
+    """All words of our sources."""
+    words = set()
+    for file in files:
+        if file.endswith(('.c', '.h', '.S', '.py', '.sh')):
+            words.update(re.findall(r'\w+', read(os.path.join(root, file))))
+    return words
+
+
+def is_known(function, words):
+    """Whether there is such a function; a name that begins with _ lacks its prefix."""
+    return function in words or (function.startswith('_') and
+                                 any(word.endswith(function) for word in words))
+
+
 def links(root, *paths):
     files = list(tree(root))
+    words = identifiers(root, files)
     for path in paths:
         text = prose(read(path))
         for target in re.findall(r'\]\(([^)\s]+)\)', text):
@@ -88,6 +104,9 @@ def links(root, *paths):
         for word in re.findall(r'`([^`\s]+)`', text):
             if missing_file(root, files, word):
                 yield f'{path}: `{word}`: no such file'
+            function = re.fullmatch(r'(\w+)\(\)', word)
+            if function and not is_known(function[1], words):
+                yield f'{path}: `{word}`: no such function'
 
 
 # ---- manual pages ----

@@ -14,6 +14,7 @@ ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/results.sh"
 . "$ROOT/scripts/check/kernel.sh"
 
+README_MAX=120
 TOOL=$BUILD/tools/pmuring
 DIFFERENCES=docs/differences.md
 
@@ -50,6 +51,17 @@ agrees() {
 
 markdown() {
 	find . \( -name .git -o -name build \) -prune -o -name '*.md' -printf '%P\n' | sort
+}
+
+readme_length() {
+	local lines
+
+	lines=$(wc -l < README.md)
+	if [ "$lines" -le "$README_MAX" ]; then
+		pass "docs: length of README.md"
+	else
+		fail "docs: length of README.md" "$lines lines, $README_MAX are enough: the rest belongs in docs/"
+	fi
 }
 
 differences() {
@@ -100,7 +112,7 @@ parameters() {
 	for module in "$OUT/$KVER/pmuring.ko" "$BUILD"/*/pmuring.ko; do
 		[ -e "$module" ] || continue
 		PATH=$PATH:/usr/sbin:/sbin modinfo "$module" > "$OUT/docs.modinfo"
-		agrees parameters parameters "$OUT/docs.modinfo" docs/man/pmuring.4
+		agrees parameters parameters "$OUT/docs.modinfo" docs/man/pmuring.4 docs/install.md
 		return
 	done
 	fail "docs: parameters" "no module: run 'make module'"
@@ -110,6 +122,7 @@ begin
 "$ROOT/scripts/setup/packages.sh" check
 # shellcheck disable=SC2046	# our names have no blanks
 agrees links links "$ROOT" $(markdown)
+readme_length
 differences
 lint
 agrees "manual pages" manuals docs/man/*

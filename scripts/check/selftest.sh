@@ -252,7 +252,7 @@ page() {
 
 documents_cases() {
 	mkdir -p "$WORK/docs/kmod"
-	: > "$WORK/docs/kmod/a.c"
+	echo "int pmr_do_it(void);" > "$WORK/docs/kmod/a.c"
 	printf '%s\n' "## What's \`this\`, then?" "## Twice" "## Twice" > "$WORK/docs/b.md"
 	link "" "[b](b.md), [s](b.md#whats-this-then), [t](b.md#twice-1), [own](#a-title)"
 	link "" "[web](https://example.org/x), \`kmod/a.c\`, \`a.c\`, \`kmod/\`, \`build/x.c\`"
@@ -261,6 +261,8 @@ documents_cases() {
 	link ": no such section" "[own](#b-title)"
 	link ": no such file" "\`kmod/b.c\`"
 	link ": no such file" "\`b.c\`"
+	link "" "\`pmr_do_it()\`, \`_it()\`"
+	link ": no such function" "\`pmr_do()\`"
 
 	printf '%s\n' "  -c, --count=PERIOD         Count" "      --call-graph[=none]    Chains" \
 		"  -q                         Quiet" "                             -z is no option" \
