@@ -24,7 +24,7 @@ cd "$ROOT"
 with_table() {
 	sed -n '1,/^<!-- parity.sh --table -->$/p' "$DIFFERENCES"
 	echo
-	echo '| what pmuring does otherwise | cases |'
+	echo '| pmuring | cases |'
 	echo '| --- | --- |'
 	scripts/check/parity.sh --table
 	echo
