@@ -112,12 +112,12 @@ static const char *explain_enoent(const struct perf_event_attr *attr)
 
 	if (attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_RAW &&
 	    attr->type != PERF_TYPE_SOFTWARE)
-		return "only hardware, raw and software events are built so far: the kernel's perf has the others";
+		return "only hardware, raw and software events are implemented: use the kernel's perf for others";
 	if (attr->type == PERF_TYPE_SOFTWARE)
-		return "the module does not count this software event: the kernel's perf may";
+		return "the module does not implement this software event: use the kernel's perf";
 	if (!door_info(&info) && info.vendor == PMURING_VENDOR_NONE)
 		return "this machine shows no PMU that pmuring can drive (in a virtual machine: let the hypervisor pass it through, e.g. -cpu host,pmu=on)";
-	return "this CPU does not have the event: choose another one, 'pmuring doctor' lists what there is";
+	return "this CPU does not have the event: choose another one; 'pmuring doctor' lists them";
 }
 
 static const char *explain_ebusy(void)
@@ -126,7 +126,7 @@ static const char *explain_ebusy(void)
 
 	if (!door_info(&info) && info.holder == PMURING_HOLDER_KERNEL)
 		return "the kernel's perf or the NMI watchdog holds the PMU: sysctl kernel.nmi_watchdog=0, and end running perf sessions";
-	return "another user of the PMU holds the counters: end it, or ask for fewer events";
+	return "something else holds the counters: stop it, or use fewer events";
 }
 
 static const char *explain_eacces(const struct perf_event_attr *attr, pid_t pid)
@@ -140,7 +140,7 @@ static const char *explain_eacces(const struct perf_event_attr *attr, pid_t pid)
 		return "watching whole CPUs needs CAP_PERFMON, or the module's parameter paranoid at 0: run as root, or watch one command";
 	if (!attr->exclude_kernel && paranoid > 1)
 		return "watching the kernel needs CAP_PERFMON, or the module's parameter paranoid at 1: run as root, or add :u to the event";
-	return "this process belongs to another user, has capabilities that the caller lacks, or runs a program that may not be read or changes its user: run as root";
+	return "this process belongs to another user, has capabilities that the caller lacks, or runs a set-user-ID or unreadable program: run as root";
 }
 
 /* the kernel's limit on files, or one of the module's on events */
@@ -152,7 +152,7 @@ static const char *explain_emfile(void)
 		return "too many open files: raise ulimit -n, or watch fewer CPUs, threads or events";
 	if (fd >= 0)
 		close(fd);
-	return "too many events: the module's parameter max_events limits those of each user without CAP_PERFMON, and a task or CPU can have 2048, and 32 more for each CPU of the machine: watch fewer threads or events, end other sessions of this user, or raise max_events";
+	return "too many events: the module's parameter max_events limits those of each user without CAP_PERFMON, and a task or CPU may have 2048, plus 32 for each CPU of the machine: watch fewer threads or events, end other sessions of this user, or raise max_events";
 }
 
 /* the module writes the size that it knows into an attr of an unknown one */
@@ -160,7 +160,7 @@ static const char *explain_e2big(const struct perf_event_attr *attr)
 {
 	if (attr->size != sizeof(*attr))
 		return "the module is older than this program: build both from one tree";
-	return "the group has more members than can be read at once: make it smaller";
+	return "the group has more events than read() can return: make it smaller";
 }
 
 static const char *explain_einval(const struct perf_event_attr *attr, int cpu)
@@ -168,7 +168,7 @@ static const char *explain_einval(const struct perf_event_attr *attr, int cpu)
 	if (cpu >= 0 && cpu >= sysconf(_SC_NPROCESSORS_CONF))
 		return "there is no such CPU: see /sys/devices/system/cpu/present";
 	if (attr->precise_ip)
-		return "precise sampling (:p) is not built yet: leave the p out";
+		return "precise sampling (:p) is not implemented: drop the p";
 	if (attr->freq)
 		return "the module refuses these attributes: the frequency may be above its parameter max_sample_rate";
 	return "the module refuses these attributes; 'dmesg | tail' may say more";
@@ -200,7 +200,7 @@ const char *door_explain_event(int err, const struct perf_event_attr *attr,
 	case E2BIG:
 		return explain_e2big(attr);
 	case ESRCH:
-		return "there is no such process any more";
+		return "the process has exited";
 	case ENODEV:
 		return cpu >= 0 ? "this CPU is offline or does not exist: see /sys/devices/system/cpu/online" :
 				  strerror(err);

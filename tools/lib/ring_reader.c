@@ -105,7 +105,7 @@ int ring_spans(const struct ring *ring, uint64_t head, struct iovec iov[2])
  * The room is not given back before ring_release().
  *
  * Return: 1 with a record, 0 when there is none, -1 with EBADMSG when the ring
- * holds something that is no record
+ * holds something other than a record
  */
 int ring_next(struct ring *ring, const struct perf_event_header **rec)
 {

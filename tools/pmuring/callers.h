@@ -10,7 +10,7 @@
 /**
  * struct caller - a function, and all ways in which it was reached
  * @next: others that called the same
- * @outer: who called it
+ * @outer: its caller
  * @symbol: its name; NULL of the root, which stands for all chains
  * @period: sum over the chains that pass here
  */

@@ -63,7 +63,7 @@ static void look_at_kernel(void)
 	uname(&uts);
 	say(GOOD, "kernel", "%s %s", uts.release, uts.machine);
 	if (lockdown && !strstr(lockdown, "[none]"))
-		say(LOOK, "lockdown", "%s: an unsigned module does not load; sign it with a key that the firmware knows, or switch Secure Boot off",
+		say(LOOK, "lockdown", "%s: an unsigned module does not load; sign it with an enrolled key, or switch Secure Boot off",
 		    lockdown);
 }
 
@@ -120,7 +120,7 @@ static bool look_at_abi(const struct pmuring_info *info)
 	return false;
 }
 
-/* a machine without a PMU is no fault that could be mended, so no BAD */
+/* the user cannot give a machine a PMU, so this is not BAD */
 static bool look_at_pmu(const struct pmuring_info *info)
 {
 	if (info->vendor == PMURING_VENDOR_NONE) {
@@ -142,7 +142,7 @@ static bool look_at_holder(const struct pmuring_info *info)
 
 	if (info->holder != PMURING_HOLDER_KERNEL) {
 		say(GOOD, "holder", info->holder == PMURING_HOLDER_PMURING ?
-		    "pmuring, %u events are open" : "nobody, the counters are free", info->events);
+		    "pmuring, %u events are open" : "none, the counters are free", info->events);
 		return true;
 	}
 	say(BAD, "holder", "the kernel's perf%s: %s", on ? ", and the NMI watchdog is on" : "",
@@ -160,23 +160,23 @@ static void look_at_nmis(const struct pmuring_info *info)
 	unsigned int percent = info->nmis ? info->late_nmis * 100 / info->nmis : 0;
 	bool high = info->nmis >= LATE_ENOUGH && percent >= LATE_PERCENT;
 
-	say(high ? LOOK : GOOD, "NMIs", "%llu since the module was loaded, %u %% of them found nothing to do%s",
+	say(high ? LOOK : GOOD, "NMIs", "%llu since the module was loaded, %u %% found nothing to do%s",
 	    (unsigned long long)info->nmis, percent,
-	    high ? ": this CPU interrupts twice for an overflow; report its family and model" : "");
+	    high ? ": this CPU interrupts twice for an overflow; please report its family and model" : "");
 	if (info->recovered)
-		say(LOOK, "overflows", "%llu came without an interrupt or a status and were served late: another driver or the hypervisor takes them",
+		say(LOOK, "overflows", "%llu came without an interrupt or a status and were served late: another driver or the hypervisor consumes them",
 		    (unsigned long long)info->recovered);
 	if (info->repaired)
-		say(LOOK, "registers", "found changed and set right %llu times: something else writes to the PMU (modprobe -r msr?), or it loses power",
+		say(LOOK, "registers", "changed and restored %llu times: something else writes to the PMU (modprobe -r msr?), or it loses power",
 		    (unsigned long long)info->repaired);
 	if (info->storms)
-		say(BAD, "storms", "%llu times NMIs came without end and the PMU was silenced for a while: see the kernel's log",
+		say(BAD, "storms", "the PMU was silenced %llu times because NMIs did not stop: see the kernel log",
 		    (unsigned long long)info->storms);
 	if (info->failures)
-		say(BAD, "failures", "%llu times the PMU did not keep what was written to it: see the kernel's log",
+		say(BAD, "failures", "%llu times the PMU did not keep what was written to it: see the kernel log",
 		    (unsigned long long)info->failures);
 	if (info->misplaced)
-		say(BAD, "table", "%llu entries of counters were wrong: please report this fault of the module",
+		say(BAD, "table", "%llu wrong entries in the table of counters: please report this bug of the module",
 		    (unsigned long long)info->misplaced);
 }
 
@@ -197,9 +197,9 @@ static void look_at_permission(const struct pmuring_info *info)
 {
 	bool perfmon = has_perfmon();
 
-	say(perfmon ? GOOD : LOOK, "permission", "%s; paranoid level of the module %d",
-	    perfmon ? "CAP_PERFMON: everything may be watched" :
-		      "no CAP_PERFMON: own processes only, whole CPUs and the kernel need it",
+	say(perfmon ? GOOD : LOOK, "permission", "%s; parameter paranoid is %d",
+	    perfmon ? "CAP_PERFMON: no restrictions" :
+		      "no CAP_PERFMON: own processes only; watching the kernel or whole CPUs may need it",
 	    info->paranoid);
 	say(GOOD, "limits", "%u samples per second and event, %u KiB of ring per CPU and user",
 	    info->max_sample_rate, info->mlock_kb);
@@ -212,7 +212,7 @@ static void look_at_symbols(void)
 	if (kallsyms_load(&kallsyms, "/proc/kallsyms") || !kallsyms.nr)
 		say(LOOK, "symbols", "the kernel hides its symbols: run as root, or sysctl kernel.kptr_restrict=0");
 	else
-		say(GOOD, "symbols", "%zu functions of the kernel", kallsyms.nr);
+		say(GOOD, "symbols", "%zu kernel functions", kallsyms.nr);
 	kallsyms_free(&kallsyms);
 }
 
@@ -254,10 +254,10 @@ static bool try_it(uint32_t type, uint64_t config, const char *name)
 static void look_at_past(const struct pmuring_info *info)
 {
 	if (info->not_inherited)
-		say(LOOK, "inherited", "%lu times a new task could not inherit an event, for want of memory at hand: profiles of that time lack those tasks; -a needs no inheritance",
+		say(LOOK, "inherited", "%lu times a fork could not inherit an event because memory was short: profiles of that time lack those tasks; -a needs no inheritance",
 		    (unsigned long)info->not_inherited);
 	if (info->lost)
-		say(LOOK, "lost", "%lu records found no room in a ring: a larger -m, or fewer samples",
+		say(LOOK, "lost", "%lu records found no room in a ring: use a larger -m, or sample less often",
 		    (unsigned long)info->lost);
 }
 
@@ -303,6 +303,6 @@ int cmd_doctor(int argc, char **argv)
 		verdict = look_at_sampling(&info);
 	else
 		look_at_symbols();
-	puts(verdict ? verdict : "sampling does not work here as it should: see the lines marked BAD");
+	puts(verdict ? verdict : "sampling does not work as it should here: see the lines marked BAD");
 	return verdict ? 0 : 1;
 }

@@ -164,7 +164,7 @@ static int parse_term(char *term, struct perf_event_attr *attr, char **name)
 		return 0;
 	}
 	if ((value && !parse_u64(value, &number)) || !set_term(attr, term, number))
-		return fail("cpu/…/: '%s%s%s' is no term with a value that fits; there are event, umask, cmask, inv, edge, any, pc, config, name",
+		return fail("cpu/…/: '%s%s%s' is not a valid term or its value is too large; the terms are event, umask, cmask, inv, edge, any, pc, config, name",
 			    term, value ? "=" : "", value ? value : "");
 	return 0;
 }

@@ -141,7 +141,7 @@ static int add_members(struct event_list *list, const char *names, const char *e
 		if (names == end)
 			return 0;
 		if (*names++ != ',')
-			return fail("-e %s: groups cannot be in groups", names);
+			return fail("-e %s: a group inside a group", names);
 	}
 }
 
@@ -153,11 +153,11 @@ static int add_group(struct event_list *list, const char **names)
 	int ret;
 
 	if (!end || memchr(start, '{', end - start))
-		return fail("-e %s: each '{' needs its '}', and groups cannot be in groups", *names);
+		return fail("-e %s: unbalanced braces, or a group inside a group", *names);
 	*names = end + 1 + strcspn(end + 1, ",");
 	mods = xasprintf("%.*s", (int)(*names - end - 1), end + 1);
 	if (*mods && (*mods != ':' || !mods[1] || mods[1 + strspn(mods + 1, LETTERS)]))
-		ret = fail("'%s' behind a group: modifiers are :u k h I G H p P S D e", mods);
+		ret = fail("'%s' after a group: modifiers are :u k h I G H p P S D e", mods);
 	else
 		ret = add_members(list, start, end, *mods ? mods + 1 : "");
 	free(mods);

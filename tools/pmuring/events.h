@@ -21,7 +21,7 @@
  * @optional: go on without it where the CPU or the module does not have it
  * @missing: that was the case: the errno that said so, else 0
  * @tracker: it is there for the sideband, and to be opened before the others
- * @or_clock: take cpu-clock instead where there is no PMU to be had
+ * @or_clock: use cpu-clock instead if the PMU is not available
  */
 struct event {
 	char *name;

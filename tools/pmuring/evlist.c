@@ -26,7 +26,7 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* as perf: who may not see the kernel gets the user's half, and is told once */
+/* as perf: without the right to watch the kernel, watch user mode and warn once */
 static bool fall_back_to_user(struct evlist *evlist, struct event *event, int err)
 {
 	char *name;
@@ -39,7 +39,7 @@ static bool fall_back_to_user(struct evlist *evlist, struct event *event, int er
 	event->attr.exclude_callchain_kernel = 1;
 	name = xasprintf("%s:u", event->name);
 	if (!evlist->user_told)
-		warn("no permission to watch the kernel: '%s' becomes '%s', for user mode only, and so do others",
+		warn("no permission to watch the kernel: '%s' becomes '%s', user mode only, and so do the others",
 		     event->name, name);
 	evlist->user_told = true;
 	free(event->name);
@@ -101,7 +101,7 @@ static void warn_missing(const struct event *event, const struct target_slot *sl
 	     door_explain_event(event->missing, &event->attr, slot->pid, slot->cpu));
 }
 
-/* goes on without an event; that somebody holds the PMU can be mended, so it is said */
+/* continues without an event; a PMU that is held can be freed, so warn about that */
 static void leave_out(struct evlist *evlist, struct event *event,
 		      const struct target_slot *slot, int err)
 {
@@ -135,7 +135,7 @@ static int add_counter(struct evlist *evlist, size_t event, const struct target_
 	if (*fd >= 0)
 		return keep_counter(evlist, event, slot, *fd);
 	if (is_gone(errno, slot)) {
-		warn("'%s': pid %d, CPU %d is gone, going on without it", ev->name,
+		warn("'%s': pid %d, CPU %d is gone, continuing without it", ev->name,
 		     slot->pid, slot->cpu);
 		return 0;
 	}

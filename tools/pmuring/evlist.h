@@ -13,7 +13,7 @@
 /**
  * struct counter - one open event
  * @event: index into the event list
- * @slot: whom it watches
+ * @slot: the task or CPU that it watches
  * @fd: its file descriptor
  * @id: what PERF_SAMPLE_IDENTIFIER says in its samples
  */

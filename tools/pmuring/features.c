@@ -13,7 +13,7 @@
 #include "perfdata.h"
 #include "perfdata_write.h"
 
-/* strings are padded as perf does; nobody depends on the amount */
+/* strings are padded as perf does; no reader depends on the amount */
 #define STRING_ALIGN	64
 
 static void add_u32(struct buf *out, uint32_t value)

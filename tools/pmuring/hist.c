@@ -34,7 +34,7 @@ static int add_key(struct sort_order *order, const char *name, size_t len)
 		order->keys[order->nr++] = i;
 		return 0;
 	}
-	return fail("--sort: there is no key '%.*s'; there are comm, dso, symbol",
+	return fail("--sort: no such key: '%.*s'; the keys are comm, dso, symbol",
 		    (int)len, name);
 }
 

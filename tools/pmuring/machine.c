@@ -76,7 +76,7 @@ static void add_map(struct code_map **maps, size_t *nr, const struct code_map *m
 	(*maps)[(*nr)++] = *map;
 }
 
-/* the string from @at on, which need not end inside the record */
+/* the string at @at, which may lack its end inside the record */
 static char *string_at(const struct perf_event_header *header, size_t at)
 {
 	size_t room = header->size - at;

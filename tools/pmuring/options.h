@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the command lines of record and of stat have in common: whom to watch, the
+ * What the command lines of record and of stat have in common: what to watch, the
  * command, -e and -o.
  */
 #ifndef PMURING_TOOL_OPTIONS_H

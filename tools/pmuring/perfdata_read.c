@@ -58,7 +58,7 @@ static int map_file(struct perfdata_in *in)
 			    errno == ENOENT ? "; pmuring record writes it, -i names another" : "");
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return fail("%s is no regular file: write a pipe to a file first", in->path);
+		return fail("%s is not a regular file: save the pipe to a file first", in->path);
 	}
 	if (st.st_size < (off_t)sizeof(in->header)) {
 		close(fd);
@@ -79,11 +79,11 @@ static int check_header(struct perfdata_in *in)
 
 	memcpy(header, in->base, sizeof(*header));
 	if (!memcmp(header->magic, "2ELIFREP", 8))
-		return fail("%s was written on a machine of the other byte order: report there", in->path);
+		return fail("%s has the other byte order: report on a machine like the one recorded", in->path);
 	if (memcmp(header->magic, PERFDATA_MAGIC, 8))
-		return fail("%s is no perf.data file", in->path);
+		return fail("%s is not a perf.data file", in->path);
 	if (header->size != sizeof(*header))
-		return fail("%s was written into a pipe: read it by perf report", in->path);
+		return fail("%s was written to a pipe: use perf report", in->path);
 	if (!perfdata_holds(in, &header->attrs) || !perfdata_holds(in, &header->data))
 		return perfdata_damaged(in, "a section ends behind the end of the file");
 	if (!header->data.size) {
@@ -178,7 +178,7 @@ static int index_records(struct perfdata_in *in, void *copy)
 			return perfdata_damaged(in, "a record ends behind the end of the data");
 		}
 		if (rec.header->type == RECORD_COMPRESSED)
-			return fail("%s is compressed: record without -z, or read it by perf report",
+			return fail("%s is compressed: record without -z, or use perf report",
 				    in->path);
 		if (rec.sample.present & PERF_SAMPLE_TIME)
 			time = rec.sample.time;
@@ -210,7 +210,7 @@ int perfdata_open(struct perfdata_in *in, const char *path)
 	if (map_file(in) || check_header(in) || perfdata_read_events(in))
 		return -1;
 	if (in->cut_short)
-		warn("%s: the recording was cut short, going on with what is there", path);
+		warn("%s: the recording was cut short, continuing with what is there", path);
 	else
 		perfdata_read_names(in);
 	copy = xalloc(1 << 16);

@@ -16,7 +16,7 @@
 static int explain(const struct perfdata_out *out)
 {
 	return fail("cannot write %s: %s%s", out->path, strerror(errno),
-		    errno == ENOSPC ? ": free some space or choose another place by -o" : "");
+		    errno == ENOSPC ? ": free some space, or choose another place with -o" : "");
 }
 
 /* as perf: the last profile is kept once, as perf.data.old */
@@ -25,7 +25,7 @@ static void keep_old(const char *path)
 	char *old = xasprintf("%s.old", path);
 
 	if (!access(path, F_OK) && rename(path, old))
-		warn("cannot keep the former %s as %s: %s", path, old, strerror(errno));
+		warn("cannot keep the previous %s as %s: %s", path, old, strerror(errno));
 	free(old);
 }
 

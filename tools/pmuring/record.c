@@ -98,7 +98,7 @@ static void keep_kallsyms(const char *output)
 	FILE *file = text ? fopen(path, "we") : NULL;
 
 	if (!file || fwrite(text, 1, len, file) != len)
-		warn("cannot keep the kernel's symbols as %s: %s", path, strerror(errno));
+		warn("cannot save the kernel's symbols as %s: %s", path, strerror(errno));
 	if (file)
 		fclose(file);
 	free(text);
@@ -114,7 +114,7 @@ static void tell(const struct recorder *rec, const struct record_options *opts, 
 		note("no samples: the events occurred less than once per period; try %s",
 		     opts->period ? "a smaller -c" : "a larger -F, or -c");
 	if (unnamed)
-		note("%lu samples are of threads that no record names", unnamed);
+		note("%lu samples are of threads without a name in the records", unnamed);
 }
 
 static int finish(struct recorder *rec, const struct record_options *opts)
@@ -141,9 +141,9 @@ static int finish(struct recorder *rec, const struct record_options *opts)
 }
 
 /*
- * Everything that is sampled has a name, so sampling starts behind the scan. The
- * kernel's symbols take long to read: tasks are not kept waiting for that, but with
- * CPUs, where our own start is no topic, sampling begins when it is over.
+ * Each sample needs a name, so sampling starts after the scan. Reading the kernel's
+ * symbols takes long. Tasks do not wait for it: it follows their start. CPUs run anyway, so
+ * there sampling starts after it.
  */
 static int start(struct recorder *rec, const struct target *target, struct session *session)
 {

@@ -10,7 +10,7 @@
 
 /**
  * struct record_options - what it says
- * @target: whom to watch
+ * @target: what to watch
  * @events: what to sample, with complete attributes
  * @period: -c, or 0
  * @freq: -F; not used with @period

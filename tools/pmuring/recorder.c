@@ -92,7 +92,7 @@ static int drain(struct recorder *rec, struct ring *ring)
 	while (ring->tail != head) {
 		ret = ring_next(ring, &record);
 		if (ret <= 0)
-			return fail("a ring holds what is no record: the module and this program do not fit together");
+			return fail("a ring holds an invalid record: the module and this program do not match; build both from one tree");
 		see(rec, record);
 	}
 	if (recorder_flush(rec) || (pieces && perfdata_write(rec->out, iov, pieces)))

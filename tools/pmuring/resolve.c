@@ -82,10 +82,10 @@ static void open_symbols(struct resolver *resolver, struct resolved_dso *dso)
 		return;
 	dso->symbols = symbols_open(dso->path);
 	if (!dso->symbols) {
-		warn("no symbols for %s: the file is missing or no ELF file; report on the machine that was recorded",
+		warn("no symbols for %s: the file is missing or not an ELF file; report on the machine that was recorded",
 		     dso->path);
 	} else if (!is_same_build(resolver->in, dso->path, dso->symbols)) {
-		warn("no symbols for %s: it is not the build that was recorded; record again",
+		warn("no symbols for %s: its build id is not the recorded one; record again",
 		     dso->path);
 		symbols_close(dso->symbols);
 		dso->symbols = NULL;
@@ -123,7 +123,7 @@ static const struct answer *get_answer(struct resolved_dso *dso, uint64_t offset
 	if (dso->symbols)
 		answer->symbol = symbols_find(dso->symbols, offset);
 	answer->unnamed = !answer->symbol || !strncmp(answer->symbol, "sub_", 4);
-	/* one line for all of them: which address it was helps nobody */
+	/* one line for all of them: the address would not help */
 	if (!answer->symbol)
 		answer->symbol = xstrdup("[no symbol]");
 	answer->next = *bucket;
@@ -187,10 +187,10 @@ static void load_kallsyms(struct resolver *resolver)
 	resolver->kallsyms_tried = true;
 	if (resolver->kallsyms_option) {
 		if (!try_kallsyms(resolver, resolver->kallsyms_option))
-			warn("%s is not of the kernel that was recorded, or of another boot of it: kernel functions have no names",
+			warn("%s is from another kernel or another boot than the recording: kernel functions have no names",
 			     resolver->kallsyms_option);
 	} else if (!try_kallsyms(resolver, beside) && !try_kallsyms(resolver, "/proc/kallsyms")) {
-		warn("the running kernel is not the one that was recorded: kernel functions have no names; record with -k, or give its /proc/kallsyms by --kallsyms");
+		warn("the running kernel is not the recorded one: kernel functions have no names; record with -k, or pass its /proc/kallsyms with --kallsyms");
 	}
 	free(beside);
 }

@@ -103,7 +103,7 @@ void session_tell(const struct session *session)
 	uint64_t missed = not_inherited() - session->not_inherited;
 
 	if (missed)
-		warn("%lu times a new task could not inherit an event, because tasks started faster than the module finds memory: they are missing here; -a sees them",
+		warn("%lu times a fork could not inherit an event because memory was short: those tasks are missing here; -a sees them",
 		     missed);
 }
 

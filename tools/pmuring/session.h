@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a run of record and one of stat have in common: the signals that end it,
- * the command, whom it watches, and the events that are open on them.
+ * the command, what it watches, and the events that are open on them.
  */
 #ifndef PMURING_TOOL_SESSION_H
 #define PMURING_TOOL_SESSION_H
@@ -11,7 +11,7 @@
 
 /**
  * struct session - one run
- * @target: whom it watches
+ * @target: what it watches
  * @evlist: the events
  * @workload: the command, if there is one
  * @signal_fd: readable when a signal has come

@@ -14,7 +14,7 @@
 
 /**
  * struct stat_options - the command line
- * @target: whom to watch
+ * @target: what to watch
  * @events: what to count
  * @separator: -x, or NULL
  * @output: -o, or NULL

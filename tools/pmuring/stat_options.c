@@ -65,9 +65,9 @@ static int add_default_events(struct stat_options *opts)
 static int check_repeat(const struct stat_options *opts)
 {
 	if (opts->repeat > 1 && opts->interval)
-		return fail("-r and -I exclude each other");
+		return fail("-r and -I are mutually exclusive");
 	if (opts->repeat > 1 && !opts->target.argv)
-		return fail("-r repeats a command: give one");
+		return fail("-r needs a command to repeat");
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static const char *with_commas(double value, int decimals, char *text)
 	return text;
 }
 
-/* why there is no number, in perf's words; NULL if there is one */
+/* why a number is missing, in perf's words; NULL if there is a number */
 static const char *no_value(const struct event *event, const struct total *total)
 {
 	if (event->missing)

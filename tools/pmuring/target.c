@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whom to watch. Called by record and stat: the argp child while they parse
+ * What to watch. Called by record and stat: the argp child while they parse
  * their command line, target_resolve() before they open events.
  */
 #include <dirent.h>
@@ -51,7 +51,7 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 		target->no_inherit = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		/* what is no option begins the command */
+		/* the first argument that is not an option begins the command */
 		target->argv = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
@@ -119,7 +119,7 @@ static bool parse_numbers(const char *list, long max, struct numbers *numbers)
  * @cpus: the numbers, to be freed
  * @nr: how many
  *
- * Return: 0, or -1 when it is no such list
+ * Return: 0, or -1 if @list is malformed
  */
 int cpu_list_parse(const char *list, int **cpus, size_t *nr)
 {
@@ -145,12 +145,12 @@ int target_check(struct target *target)
 	bool tasks = target->pids || target->tids;
 
 	if (target->pids && target->tids)
-		return fail("-p and -t exclude each other: give the threads of all processes by -t");
+		return fail("-p and -t are mutually exclusive: list the threads of all processes with -t");
 	if (target->all_cpus && tasks)
-		return fail("-a and -%c exclude each other: watch the CPUs or the tasks",
+		return fail("-a and -%c are mutually exclusive: watch either CPUs or tasks",
 			    target->pids ? 'p' : 't');
 	if (!tasks && !target->argv && !target->all_cpus && !target->cpus)
-		return fail("nothing to watch: give a command behind --, or -a, -C, -p or -t");
+		return fail("nothing to watch: give a command after --, or -a, -C, -p or -t");
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static int list_cpus(const struct target *target, bool per_cpu, struct numbers *
 
 	if (target->cpus) {
 		if (cpu_list_parse(target->cpus, &cpus->values, &cpus->nr))
-			return fail("-C %s: no list of CPUs such as 0-3,5", target->cpus);
+			return fail("-C %s: not a list of CPUs such as 0-3,5", target->cpus);
 		return 0;
 	}
 	if (!target->all_cpus && !per_cpu) {
@@ -209,12 +209,12 @@ static int list_threads(int pid, struct numbers *tids)
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)
-		return fail("-p %d: there is no such process", pid);
+		return fail("-p %d: no such process", pid);
 	while ((entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			numbers_add(tids, atoi(entry->d_name));
 	closedir(dir);
-	return tids->nr == before ? fail("-p %d: the process has just ended", pid) : 0;
+	return tids->nr == before ? fail("-p %d: the process has just exited", pid) : 0;
 }
 
 static int list_tasks(const struct target *target, pid_t command, struct numbers *tids)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whom to watch: the options -a -C -p -t -i and the command, which record and
+ * What to watch: the options -a -C -p -t -i and the command, which record and
  * stat share, and the list of (task, CPU) pairs that they come to.
  */
 #ifndef PMURING_TOOL_TARGET_H

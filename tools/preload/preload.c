@@ -34,7 +34,7 @@
 static char device[4096] = PMURING_DEVICE;
 static bool verbose;
 
-/* The environment belongs to the client, who may change it at any time. */
+/* The environment belongs to the client, which may change it at any time. */
 __attribute__((constructor)) static void read_environment(void)
 {
 	const char *name = secure_getenv("PMURING_DEVICE");
