@@ -11,8 +11,8 @@ kernel, row, perf, pmuring, ratio, goal, verdict. Numbers are instructions (of
 "not measured". Exit status 1 unless all goals are met, 2 when NUMBERS is broken.
 
 Every row that is expected is in GROUPS, with its goal: the most that pmuring
-may cost in parts of what perf costs. A row that nobody printed is one that was
-not measured, and so not met.
+may cost in parts of what perf costs. A row that was not printed was not
+measured, and so not met.
 """
 import sys
 
@@ -113,7 +113,7 @@ def price(numbers, name, contestant):
 
 
 def make_rows(numbers, whys):
-    """Returns [(title, [Row, ...]), ...]; refuses numbers that nobody expects."""
+    """Returns [(title, [Row, ...]), ...]; refuses unexpected numbers."""
     numbers['base'] = numbers.get((BASE, 'perf'))
     table = []
     for prefix, title, goals in GROUPS:

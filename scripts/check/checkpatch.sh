@@ -12,7 +12,7 @@ begin
 
 SOURCE=linux-source-6.12
 
-# A file is no patch, the tree no kernel tree. compat.h is where versions are told apart.
+# These are files, not patches, outside a kernel tree. Only compat.h tests versions.
 IGNORED=FILE_PATH_CHANGES,EMAIL_SUBJECT
 IGNORED_COMPAT=$IGNORED,LINUX_VERSION_CODE,CONSTANT_COMPARISON
 # user space has no kernel types, helpers, macros or headers, has the C library's

@@ -74,8 +74,8 @@ differences() {
 	fi
 }
 
-# lint: mandoc's complaints, but for pages of other packages, which need not be installed;
-# docs.py looks for ours
+# lint: mandoc's complaints, without those about pages of other packages, which may not be installed;
+# docs.py checks references to ours
 lint() {
 	local log=$OUT/docs-mandoc.log
 

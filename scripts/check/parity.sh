@@ -50,7 +50,7 @@ choose_kernel "$KERNEL"
 SHARE=$OUT/$NAME.share
 MODULE=${PARITY_MODULE:-$OUT/$KVER/pmuring.ko}
 
-# in_guest: the kernel's perf first, while nobody holds the PMU. Under icount perf
+# in_guest: the kernel's perf first, while the PMU is free. Under icount perf
 # takes its NMIs for slow, and would throttle events. Each file ends with a mark, or
 # the run did not get that far.
 in_guest() {
@@ -72,7 +72,7 @@ boot() {
 		--file "$MODULE" --share "$SHARE" "$@" -- "$(in_guest)"
 }
 
-# complete WHO: it has answered to the end
+# complete SIDE: it has answered to the end
 complete() {
 	[ "$(tail -n 1 "$SHARE/$1" 2>/dev/null)" = end ] && sed -i '$d' "$SHARE/$1"
 }

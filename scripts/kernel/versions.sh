@@ -4,7 +4,7 @@
 # Prints the full version of the kernel that a series stands for.
 #
 #   versions.sh 6.1|6.12		e.g. 6.1.0-57-amd64
-#   versions.sh default		what `make module` builds for when nobody says
+#   versions.sh default		what `make module` builds for by default
 #
 # Headers that are here win, the newest of the series (installed, or brought by
 # headers.sh); without any, the newest that apt knows. So headers, module and

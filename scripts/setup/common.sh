@@ -56,7 +56,7 @@ apt_update() {
 }
 
 # apt_download PACKAGE...: into the current directory. As root, apt would fetch
-# as its own user, who may not write here.
+# as its own user, which may not write here.
 apt_download() {
 	command -v apt-get >/dev/null || die "this needs Debian's apt-get, for: $*"
 	apt-get -qq -o APT::Sandbox::User=root download "$@" >&2 </dev/null && return 0
