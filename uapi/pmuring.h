@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * The door of pmuring: the four requests that /dev/pmuring answers. An event
- * that was opened through it speaks perf's own ABI: attributes, event ioctls,
- * read formats, the mmap page and all record layouts are those of
- * <linux/perf_event.h>.
+ * The requests of /dev/pmuring, see pmuring(4). An event that is opened by one of
+ * them has perf's own ABI: attributes, event ioctls, read formats, the mmap page
+ * and all record layouts are those of <linux/perf_event.h>.
  */
 #ifndef _UAPI_PMURING_H
 #define _UAPI_PMURING_H
@@ -43,8 +42,8 @@ struct pmuring_open {
 };
 
 /**
- * enum pmuring_vendor - whose PMU pmuring drives
- * @PMURING_VENDOR_NONE: no PMU that pmuring knows: hardware events get ENOENT
+ * enum pmuring_vendor - vendor of the PMU
+ * @PMURING_VENDOR_NONE: no usable PMU: hardware events get ENOENT
  * @PMURING_VENDOR_INTEL: Intel architectural performance monitoring
  *	(SDM vol. 3B, chapter 20.2)
  * @PMURING_VENDOR_AMD: AMD core performance counters (APM vol. 2, 13.2)
@@ -63,9 +62,9 @@ enum pmuring_vendor {
  *	hardware events get EBUSY until it lets go
  *	(sysctl kernel.nmi_watchdog=0; end running perf sessions)
  *
- * The kernel can be asked only by trying to take its counters, at which moment an
- * open of perf's would fail. A caller that sees the machine, see struct pmuring_info,
- * gets the answer of this moment; others may get one that is up to a second old.
+ * The only way to find out is to try to take the counters, and perf would fail to
+ * open an event at that moment. So only a caller that sees the machine, see struct
+ * pmuring_info, gets a current answer; others may get one that is up to a second old.
  */
 enum pmuring_holder {
 	PMURING_HOLDER_NOBODY = 0,
@@ -74,13 +73,13 @@ enum pmuring_holder {
 };
 
 /**
- * struct pmuring_info - what the module found and how it fares
+ * struct pmuring_info - the PMU, the limits, and statistics
  *
- * @events, @task_hooks, @nmis and all that follow tell of all users' events. A caller
- * that may open events of a CPU (@paranoid below 1, or CAP_PERFMON), in the initial pid
- * namespace, sees them; all others find 0 there.
+ * @events, @task_hooks, @nmis and all fields after them cover the events of all users. A
+ * caller that may open events on a CPU (@paranoid below 1, or CAP_PERFMON) and is in the
+ * initial pid namespace sees them; for others they are 0.
  *
- * @size: in: bytes the caller has room for; out: bytes the module knows. The
+ * @size: in: bytes that the caller has room for; out: bytes that the module knows. The
  *	module fills min(in, out) bytes and never more
  * @abi_version: PMURING_ABI_VERSION of the module
  * @vendor: enum pmuring_vendor
@@ -91,8 +90,8 @@ enum pmuring_holder {
  * @fixed_width: their width in bits
  * @fixed_mask: bit i is set if fixed counter i exists
  * @hardware_events: bit i is set if PERF_TYPE_HARDWARE config i can be opened
- * @max_period: largest period that the counters take in one go; larger ones
- *	are made of several rounds
+ * @max_period: longest period that a counter can hold; longer ones take several
+ *	rounds
  * @full_width_write: 1 if the counters can be written in full width
  *	(IA32_PERF_CAPABILITIES[13])
  * @holder: enum pmuring_holder
@@ -107,17 +106,17 @@ enum pmuring_holder {
  * @samples: samples written to a ring
  * @lost: records that found no room in a ring
  * @throttled: times that an event was throttled
- * @late_nmis: NMIs of pmuring that found their counter already stopped
- * @not_inherited: copies of events that a fork could not make, for want of
- *	memory at hand: those tasks are not counted
+ * @late_nmis: NMIs that found their counter already stopped
+ * @not_inherited: events that a fork could not inherit, because no memory was
+ *	available without waiting: those tasks are not counted
  * @recovered: overflows whose PMI was lost, or whose status something else
  *	acknowledged; they were served late
- * @repaired: times that registers of the PMU were found changed, and were set right
- * @storms: times that a CPU's PMU was silenced because of a storm of NMIs
- * @failures: times that a CPU's PMU did not keep what was written to it, so that its
- *	events went into error
- * @misplaced: entries in a CPU's table of counters that did not belong there; not 0 is a
- *	fault of the module
+ * @repaired: times that a PMU register had changed and was restored
+ * @storms: times that the PMU of a CPU was silenced because of a storm of NMIs
+ * @failures: times that the PMU of a CPU did not keep what was written to it, so that
+ *	its events went into error
+ * @misplaced: entries in a CPU's table of counters that did not belong there; any other
+ *	value than 0 is a bug of the module
  */
 struct pmuring_info {
 	__u32 size;
@@ -162,10 +161,10 @@ struct pmuring_info {
 #define PMURING_IOC_OPEN	_IOW(PMURING_IOC_MAGIC, 1, struct pmuring_open)
 
 /**
- * PMURING_IOC_INFO - what the module found and how it fares
+ * PMURING_IOC_INFO - describe the PMU, the limits, and statistics
  *
  * Takes a struct pmuring_info with @size set. The number is the same for
- * every size of the struct, so that old clients and new modules meet.
+ * every size of the struct, so old clients work with new modules.
  */
 #define PMURING_IOC_INFO	_IOC(_IOC_READ | _IOC_WRITE, PMURING_IOC_MAGIC, 2, 0)
 
