@@ -53,7 +53,7 @@ demo: ## Profile real programs in the PMU-modelling QEMU and print where the tim
 	$(Q)scripts/demo/run.sh
 
 .PHONY: check
-check: ## Prove it: builds, static checks, unit tests, end to end on 6.1 and 6.12
+check: ## Prove it: builds, static checks, unit tests, end to end (ONLY= TESTS=, see CONTRIBUTING.md)
 	$(Q)scripts/check/all.sh
 
 .PHONY: check-host
