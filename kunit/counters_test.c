@@ -4,6 +4,7 @@
  * of their own. Called by KUnit in task context.
  */
 #include <kunit/test.h>
+#include <linux/irqflags.h>
 #include <linux/prandom.h>
 
 #include "pmu/x86/counters.h"
@@ -70,16 +71,34 @@ static struct pmr_counters *new_table(struct kunit *test)
 	return counters;
 }
 
+static void occupy(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	pmr_counters_occupy(counters, hw, idx);
+	local_irq_restore(flags);
+}
+
+static void vacate(struct pmr_counters *counters, struct pmr_hw *hw)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	pmr_counters_vacate(counters, hw);
+	local_irq_restore(flags);
+}
+
 static void occupy_enters(struct kunit *test)
 {
 	struct pmr_counters *counters = new_table(test);
 	struct pmr_hw user = { .idx = -1, .last_idx = -1 };
 	struct pmr_hw kernel = { .idx = -1, .last_idx = -1, .kernel = true };
 
-	pmr_counters_occupy(counters, &user, 2);
+	occupy(counters, &user, 2);
 	KUNIT_EXPECT_EQ(test, counters->active, 0x4ULL);
 	KUNIT_EXPECT_EQ(test, counters->kernel, 0ULL);
-	pmr_counters_occupy(counters, &kernel, 33);
+	occupy(counters, &kernel, 33);
 	KUNIT_EXPECT_EQ(test, counters->active, 0x200000004ULL);
 	KUNIT_EXPECT_EQ(test, counters->kernel, 0x200000000ULL);
 	KUNIT_EXPECT_PTR_EQ(test, counters->hw[2], &user);
@@ -94,9 +113,9 @@ static void vacate_leaves_the_others(struct kunit *test)
 	struct pmr_counters *counters = new_table(test);
 	struct pmr_hw one = { .kernel = true }, other = { .kernel = true };
 
-	pmr_counters_occupy(counters, &one, 0);
-	pmr_counters_occupy(counters, &other, 47);
-	pmr_counters_vacate(counters, &one);
+	occupy(counters, &one, 0);
+	occupy(counters, &other, 47);
+	vacate(counters, &one);
 	KUNIT_EXPECT_EQ(test, counters->active, BIT_ULL(47));
 	KUNIT_EXPECT_EQ(test, counters->kernel, BIT_ULL(47));
 	KUNIT_EXPECT_NULL(test, counters->hw[0]);
@@ -105,7 +124,7 @@ static void vacate_leaves_the_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, one.last_idx, 0);
 	KUNIT_EXPECT_EQ(test, other.idx, 47);
 
-	pmr_counters_vacate(counters, &other);
+	vacate(counters, &other);
 	KUNIT_EXPECT_EQ(test, counters->active, 0ULL);
 	KUNIT_EXPECT_EQ(test, counters->kernel, 0ULL);
 }
