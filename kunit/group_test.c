@@ -396,6 +396,30 @@ static void who_is_enabled_again_has_no_more(struct kunit *test)
 	KUNIT_EXPECT_LE(test, two->running - before, 110 * (u64)TURN);
 }
 
+static int number_of_siblings(struct world *world, struct pmr_event *event)
+{
+	struct pmr_event *sibling;
+	int number = 0;
+
+	raw_spin_lock_irq(&world->context.lock);
+	pmr_for_each_sibling(sibling, event)
+		number++;
+	raw_spin_unlock_irq(&world->context.lock);
+	return number;
+}
+
+/* A walk from a sibling would come by the head of the list that it is in, as an event. */
+static void only_leaders_have_siblings(struct kunit *test)
+{
+	struct world *world = test->priv;
+	struct pmr_event *leader = attach_group(world, 3);
+
+	KUNIT_EXPECT_EQ(test, number_of_siblings(world, leader), 2);
+	KUNIT_EXPECT_EQ(test, number_of_siblings(world, leader + 1), 0);
+	KUNIT_EXPECT_EQ(test, number_of_siblings(world, leader + 2), 0);
+	KUNIT_EXPECT_EQ(test, number_of_siblings(world, attach_group(world, 1)), 0);
+}
+
 static struct kunit_case group_cases[] = {
 	KUNIT_CASE(all_count_if_they_fit),
 	KUNIT_CASE(a_group_that_cannot_fit_holds_up_nobody),
@@ -411,6 +435,7 @@ static struct kunit_case group_cases[] = {
 	KUNIT_CASE(a_hundred_wait_in_line),
 	KUNIT_CASE(a_group_for_another_cpu_does_not_compete),
 	KUNIT_CASE(who_is_enabled_again_has_no_more),
+	KUNIT_CASE(only_leaders_have_siblings),
 	{}
 };
 

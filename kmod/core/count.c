@@ -149,11 +149,10 @@ static void add_counts(struct group_read *read, struct pmr_event *leader, u64 no
 	if (read->running)
 		*read->running += leader->running;
 	*count += count_of(leader);
-	if (pmr_event_is_leader(leader))
-		pmr_for_each_sibling(event, leader) {
-			count += read->stride;
-			*count += count_of(event);
-		}
+	pmr_for_each_sibling(event, leader) {
+		count += read->stride;
+		*count += count_of(event);
+	}
 	pmr_event_update_user_page(leader);
 }
 

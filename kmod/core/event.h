@@ -9,6 +9,7 @@
 #include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
@@ -273,9 +274,22 @@ static inline bool pmr_event_is_copy(const struct pmr_event *event)
 	return event->top != event;
 }
 
-/* Under the context's lock, or where the group cannot change otherwise. */
+/* core/members.c */
+extern struct list_head pmr_no_siblings;
+
+/*
+ * Only leaders have siblings. What a sibling has in @siblings is its place in its
+ * leader's list; an exec may have made a leader of an event whose copy is a sibling still.
+ */
+static inline const struct list_head *pmr_siblings_of(const struct pmr_event *leader)
+{
+	lockdep_assert_irqs_disabled();
+	return pmr_event_is_leader(leader) ? &leader->siblings : &pmr_no_siblings;
+}
+
+/* Under the context's lock, or on the CPU where the group counts, interrupts off. */
 #define pmr_for_each_sibling(sibling, group_leader)				\
-	list_for_each_entry(sibling, &(group_leader)->siblings, siblings)
+	list_for_each_entry(sibling, pmr_siblings_of(group_leader), siblings)
 
 /* core/event.c */
 struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu);

@@ -12,6 +12,8 @@
 #include "core/context.h"
 #include "core/sideband.h"
 
+LIST_HEAD(pmr_no_siblings);
+
 /**
  * pmr_group_attach() - put an event into its context, as a leader or a sibling
  * @event: event in no context list
