@@ -5,6 +5,7 @@
  */
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "events.h"
@@ -19,30 +20,57 @@
 static const uint64_t clocks[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK };
 static const char *const names[] = { "cpu-clock", "task-clock" };
 
-static void spin(uint64_t ns)
+/* Return: how often it did some work in that time */
+static uint64_t spin(uint64_t ns)
 {
-	uint64_t end = now_ns() + ns;
+	uint64_t end = now_ns() + ns, rounds;
 
-	while (now_ns() < end)
+	for (rounds = 0; now_ns() < end; rounds++)
 		work(100);
+	return rounds;
 }
 
-/* Opened with both times: the clock runs for as long as the event does. */
+/* What a checking kernel does once comes between the starts of two clocks. */
+static void warm_up(const struct perf_event_attr *attr)
+{
+	int fd = open_self(attr);
+
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	read_count(fd);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	close(fd);
+}
+
+static uint64_t own_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000 * MS + ts.tv_nsec;
+}
+
+/*
+ * Opened with both times: the clock runs for as long as the event does, which is as
+ * long as the scheduler lets the task run.
+ */
 static void time_of_a_task(int i)
 {
 	struct perf_event_attr attr = software(clocks[i]);
 	struct count spun, slept;
-	uint64_t outside;
+	uint64_t inside, outside;
 	int fd;
 
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	warm_up(&attr);
 	fd = open_self(&attr);
 	outside = now_ns();
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	inside = own_time();
 	spin(RUN);
+	inside = own_time() - inside;
 	spun = read_count(fd);
 	outside = now_ns() - outside;
-	between(spun.value, RUN - MS, outside + outside / 100, "%s of a busy task", names[i]);
+	between(spun.value, inside - MS, outside + outside / 100, "%s of a busy task", names[i]);
 	between(spun.value, spun.running - spun.running / 1000, spun.running + spun.running / 1000,
 		"%s: the time for which it runs", names[i]);
 	is(spun.running, spun.enabled, "%s: it never waits", names[i]);
@@ -186,6 +214,30 @@ static void shortest_period(int i)
 	between(value, RUN - MS, UINT64_MAX >> 1, "%s: counts all time", names[i]);
 }
 
+/*
+ * Timers that are due faster than they can be served, and that no limit of samples
+ * stops, since there are none: in user mode, which is excluded.
+ */
+static void beside_short_periods(int clocks)
+{
+	struct perf_event_attr attr = software(PERF_COUNT_SW_CPU_CLOCK);
+	uint64_t alone, beside;
+	int fds[16];
+
+	attr.sample_period = 1;
+	attr.exclude_user = 1;
+	alone = spin(RUN);
+	for (int i = 0; i < clocks; i++)
+		fds[i] = open_self(&attr);
+	for (int i = 0; i < clocks; i++)
+		switch_event(fds[i], PERF_EVENT_IOC_ENABLE);
+	beside = spin(RUN);
+	for (int i = 0; i < clocks; i++)
+		close(fds[i]);
+	between(beside, alone / 4, alone, "%d clocks of 10 us leave a task its time", clocks);
+	diag("%llu %% of it", (unsigned long long)(beside * 100 / alone));
+}
+
 static uint64_t samples_of_idle(bool exclude)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_CPU_CLOCK);
@@ -209,7 +261,7 @@ static uint64_t samples_of_idle(bool exclude)
 
 int main(void)
 {
-	plan(2 * (5 + 1 + 2 + 8 + 2) + 2);
+	plan(2 * (5 + 1 + 2 + 8 + 2) + 5 + 2);
 	cpu_pin(0);
 	for (int i = 0; i < 2; i++) {
 		time_of_a_task(i);
@@ -218,6 +270,8 @@ int main(void)
 		samples_of_a_task(i);
 		shortest_period(i);
 	}
+	for (int clocks = 1; clocks <= 16; clocks *= 2)
+		beside_short_periods(clocks);
 	between(samples_of_idle(false), 40, 60, "an idle CPU is sampled");
 	between(samples_of_idle(true), 0, 20, "exclude_idle: only while it has something to do");
 	return done();

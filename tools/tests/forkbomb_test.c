@@ -138,6 +138,10 @@ static void memory(void)
 {
 	int fds[3];
 
+	if (machine_is_checked()) {
+		skip(3, "a debug kernel keeps what is freed; kmemleak looks for what is left there");
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		fds[i] = open_inherited(i);
 	memory_stays(ARRAY_SIZE(fds), 10);

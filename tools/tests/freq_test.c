@@ -69,7 +69,8 @@ static bool differs(uint64_t a, uint64_t b, unsigned int percent)
  */
 static void check_interval(struct story *story, uint64_t period, uint64_t ns)
 {
-	uint64_t rate = period * 1000 / ns;
+	/* in a switch of tasks, which has one time, there may be several */
+	uint64_t rate = ns ? period * 1000 / ns : UINT64_MAX;
 
 	story->calm = differs(rate, story->rate, 3) ? 0 : story->calm + 1;
 	story->rate = rate;

@@ -36,6 +36,20 @@ bool machine_is_exact(void)
 }
 
 /**
+ * machine_is_checked - whether the kernel checks what it does
+ *
+ * Each step takes it several times as many instructions, the first time thousands,
+ * and KASAN keeps what has been freed.
+ *
+ * Return: whether it is a kernel with kmemleak or KCSAN, as the checking test kernels
+ */
+bool machine_is_checked(void)
+{
+	return !access("/sys/kernel/debug/kmemleak", F_OK) ||
+	       !access("/sys/kernel/debug/kcsan", F_OK);
+}
+
+/**
  * machine_slack - by how much a count may be too high on this machine
  * @count: the right one
  *

@@ -28,6 +28,7 @@
 #define QPMU_STATUS_STORM(n)	((uint64_t)(n) << 8 | 6)
 
 bool machine_is_exact(void);
+bool machine_is_checked(void);
 uint64_t machine_slack(uint64_t count);
 
 int cpu_possible(void);
