@@ -7,6 +7,9 @@
 #
 #   debug.sh [STAGE...]	only these; without any, all
 #
+# A run that was cut short goes on with the STAGEs that are left; each leaves its results
+# in build/check/STAGE.results. Environment: AT_ONCE=N, how many boots at once [2].
+#
 # In the debug kernel, with KASAN, lockdep, atomic-sleep checks and, after the module
 # is unloaded, kmemleak: the unit tests, the end-to-end programs, among them the one
 # that makes every allocation fail, parity, the clients, and random operations. In
@@ -21,7 +24,8 @@ ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 . "$ROOT/scripts/check/kernel.sh"
 
 HERE=$ROOT/scripts/check
-AT_ONCE=2
+# boots, each of which keeps one CPU busy
+AT_ONCE=${AT_ONCE:-2}
 PER_BOOT=6
 TIMEOUT=3600
 
@@ -33,7 +37,7 @@ programs() {
 
 # stages: NAME TAB COMMAND; a kernel's kunit stage builds the module for the others
 stages() {
-	local kernel tests n
+	local kernel tests expect n
 
 	for kernel in debug kcsan; do
 		printf 'kunit-%s\t%s/kunit.sh %s\n' "$kernel" "$HERE" "$kernel"
@@ -43,8 +47,11 @@ stages() {
 		n=0
 		while read -r tests; do
 			n=$((n + 1))
-			printf 'e2e-%s-%d\tTESTS="%s" %s/e2e.sh %s-%d %s --timeout %d\n' \
-				"$kernel" "$n" "$tests" "$HERE" "$kernel" "$n" "$kernel" "$TIMEOUT"
+			expect=
+			case $tests in *fail_nth*) expect=" --expect-splat '$LOST_ALLOCATION'" ;; esac
+			printf 'e2e-%s-%d\tTESTS="%s" %s/e2e.sh %s-%d %s --timeout %d%s\n' \
+				"$kernel" "$n" "$tests" "$HERE" "$kernel" "$n" "$kernel" "$TIMEOUT" \
+				"$expect"
 		done < <(programs)
 	done
 	printf 'parity-debug\t%s/parity.sh debug --timeout %d\n' "$HERE" "$TIMEOUT"

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034	# what it sets is for the stages
 #
-# Which kernel a stage boots. Sourced by stages, after results.sh.
+# Which kernel a stage boots, and what it may say. Sourced by stages, after results.sh.
+
+# what a kernel says when it is made to lose an allocation; --expect-splat
+LOST_ALLOCATION='page allocation failure|vmalloc error: size|Huh VM_FAULT_OOM leaked out'
 
 # choose_kernel 6.1|6.12|base|debug|kcsan: IMAGE, what scripts/vm/run boots; KDIR, empty
 # for a stock kernel; KVER; SERIES, 6.1 or 6.12; VM, what the machine needs for it

@@ -171,6 +171,30 @@ splat() {
 	fi
 }
 
+# expected good|bad WHAT LINE...: the first one may be there, with its call trace
+expected() {
+	local want=$1 what=$2 seen=good
+
+	shift 2
+	printf '[    1.0] %s\n' "$@" > "$WORK/log"
+	"$ROOT/scripts/vm/splats" --expect 'vmalloc error: size|expected' "$WORK/log" > /dev/null || seen=bad
+	if [ "$seen" = "$want" ]; then
+		pass "judges: $want: $what"
+	else
+		fail "judges: $want: $what" "taken for $seen"
+	fi
+}
+
+expected_cases() {
+	expected good "a line that is expected" "WARNING: expected"
+	expected good "a line that is expected, and its call trace" \
+		"vmalloc error: size 45072" "CPU: 0 UID: 0" "Call Trace:" "<TASK>"
+	expected bad "a second call trace" "vmalloc error: size 45072" "Call Trace:" "Call Trace:"
+	expected bad "a call trace of something else" "a line" "Call Trace:"
+	expected bad "a complaint behind one that is expected" \
+		"vmalloc error: size 45072" "BUG: KASAN: slab-out-of-bounds" "Call Trace:"
+}
+
 splat_cases() {
 	splat bad "BUG: kernel NULL pointer dereference, address: 0000000000000008"
 	splat bad "WARNING: CPU: 0 PID: 1 at kernel/events/core.c:1 x+0x1/0x2"
@@ -306,4 +330,5 @@ ktap_cases
 no_log
 splat_cases
 documents_cases
+expected_cases
 finish
