@@ -65,14 +65,16 @@ static bool is_clock(const struct perf_event_attr *attr)
 }
 
 /*
- * Each one is a timer. A checking kernel takes longer to serve one than the 10 us that
- * the shortest lasts, and would do nothing else, as it would for perf.
+ * Each one is a timer. The shortest, 10 us, are rare: a checking kernel takes longer to
+ * serve one, and lets half of its time go there.
  */
 static void make_clock_period(struct perf_event_attr *attr, struct rng *rng)
 {
 	if (rng_percent(rng, 30)) {
 		attr->freq = 1;
 		attr->sample_freq = RNG_PICK(rng, 1, 10, 99, 250, 1000);
+	} else if (rng_percent(rng, 5)) {
+		attr->sample_period = RNG_PICK(rng, 1, 100, 10007);
 	} else if (rng_percent(rng, 50)) {
 		attr->sample_period = RNG_PICK(rng, 1000003, 2000003, 10000019, 1ULL << 31,
 					       1ULL << 62, (1ULL << 63) - 1, 1ULL << 63);

@@ -48,6 +48,19 @@ static void move_fd(int fd, int to)
 	close(fd);
 }
 
+/*
+ * A socket may be passed on like an event, and be read and written as one. O_NONBLOCK
+ * is no help, since an operation changes that.
+ */
+static void never_wait(int fd)
+{
+	struct timeval soon = { .tv_usec = 1000 };
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)))
+		err(1, "times of a socket");
+}
+
 /* Each worker has its own; children and what they exec share them. */
 static void own_descriptors(void)
 {
@@ -56,6 +69,8 @@ static void own_descriptors(void)
 	move_fd(open(PMURING_DEVICE, O_RDWR), NODE_FD);
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair))
 		err(1, "sockets");
+	never_wait(pair[0]);
+	never_wait(pair[1]);
 	move_fd(pair[0], SOCKET_FD);
 	move_fd(pair[1], SOCKET_FD + 1);
 	move_fd(epoll_create1(0), EPOLL_FD);

@@ -204,9 +204,8 @@ static unsigned long some_argument(struct world *w, unsigned long request)
 	case PERF_EVENT_IOC_REFRESH:
 		return RNG_PICK(&w->rng, 0, 1, 1, 2, 100, ~0ULL, 1ULL << 31);
 	case PERF_EVENT_IOC_PERIOD:
-		/* short ones of clocks: see attr_gen.c */
-		number = RNG_PICK(&w->rng, 0, 1000003, 1000003, 2000003, 10000019, 1ULL << 40,
-				  1ULL << 63, ~0ULL);
+		number = RNG_PICK(&w->rng, 0, 10007, 1000003, 1000003, 2000003, 10000019,
+				  1ULL << 40, 1ULL << 63, ~0ULL);
 		return (uintptr_t)somewhere(w, &number);
 	case PERF_EVENT_IOC_ID:
 	case PERF_EVENT_IOC_QUERY_BPF:
