@@ -20,6 +20,7 @@ struct story {
 	uint64_t samples;
 	uint64_t throttles;
 	uint64_t unthrottles;
+	uint64_t periods;
 	uint64_t last_time;
 	uint64_t longest_gap;
 };
@@ -43,6 +44,7 @@ static void note(const struct record *rec, void *data)
 	if (story->samples++ && rec->field[0] - story->last_time > story->longest_gap)
 		story->longest_gap = rec->field[0] - story->last_time;
 	story->last_time = rec->field[0];
+	story->periods += rec->field[1];
 }
 
 static void set_limit(uint64_t limit)
@@ -61,11 +63,13 @@ static uint64_t least(uint64_t a, uint64_t b)
  * @story: its records
  * @value: its count
  * @running: ns for which it counted
+ * @passed: ns from before to after
  */
 struct outcome {
 	struct story story;
 	uint64_t value;
 	uint64_t running;
+	uint64_t passed;
 };
 
 static void spin(uint64_t ns)
@@ -89,13 +93,15 @@ static struct outcome sample(struct perf_event_attr *attr, pid_t pid, int cpu, u
 	struct ring ring;
 	int fd;
 
-	attr->sample_type = PERF_SAMPLE_TIME;
+	attr->sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	fd = open_event(attr, pid, cpu);
 	map_ring(&ring, fd, 256);
+	outcome.passed = now_ns();
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	pass(ns);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	outcome.passed = now_ns() - outcome.passed;
 	count = read_count(fd);
 	outcome.value = count.value;
 	outcome.running = count.running;
@@ -106,7 +112,10 @@ static struct outcome sample(struct perf_event_attr *attr, pid_t pid, int cpu, u
 	return outcome;
 }
 
-/* a busy task, and an idle CPU, whose clock's samples are the limit's */
+/*
+ * A busy task, and an idle CPU, whose clock's samples are the limit's. A sample stands
+ * for all periods that ended while interrupts were off.
+ */
 static void at_the_limit(uint64_t limit, bool busy)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_CPU_CLOCK);
@@ -118,24 +127,26 @@ static void at_the_limit(uint64_t limit, bool busy)
 	attr.sample_freq = limit;
 	out = busy ? sample(&attr, 0, -1, ns, spin) : sample(&attr, -1, 0, ns, rest);
 	due = out.value / (SECOND / limit);
-	between(out.story.samples, due - least(due, 1), due,
+	between(out.story.periods / (SECOND / limit), due - least(due, 1), due,
 		"limit %llu, asked for by %s: all of %llu samples", (unsigned long long)limit,
 		busy ? "a busy task" : "an idle CPU", (unsigned long long)due);
 	is(out.story.throttles, 0, "  never throttled");
 }
 
 /*
- * What the limit allows in the time, or what was asked for. A tick's samples may
- * be outstanding at the end; the first sample finds two ticks' samples, and one more
- * boundary may lie in the time than whole ticks.
+ * What the limit allows in the time, or what was asked for; ticks in which others ran
+ * fill the budget as well. A tick's samples may be outstanding at the end; the first
+ * sample finds two ticks' samples, and one more boundary may lie in the time than whole
+ * ticks.
  */
 static void get_the_limit(const struct outcome *out, uint64_t limit, uint64_t asked, const char *what)
 {
 	uint64_t tick = tick_ns();
 	uint64_t due = least(limit * out->running / SECOND, asked);
+	uint64_t most = least(limit * out->passed / SECOND, asked);
 	uint64_t per_tick = limit * tick / SECOND + 1;
 
-	between(out->story.samples, due - least(due, per_tick + 1), due + 3 * per_tick + 1,
+	between(out->story.samples, due - least(due, per_tick + 1), most + 3 * per_tick + 1,
 		"limit %llu, %s: %llu asked for, %llu due", (unsigned long long)limit, what,
 		(unsigned long long)asked, (unsigned long long)due);
 }
