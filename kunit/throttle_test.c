@@ -304,6 +304,31 @@ static void time_is_not_limited_by_0_and_100(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, samples, 10000);
 }
 
+/* The first sample finds the tick new; what it leads to takes all that is left. */
+static void wake_readers(struct pmr_event *events, int *result)
+{
+	int i;
+
+	result[0] = pmr_throttle_account(&events[0], hundredth());
+	for (i = 0; i < 23; i++)
+		pmr_throttle_charge(hundredth());
+	result[1] = pmr_throttle_account(&events[0], hundredth());
+	pmr_throttle_charge(hundredth());
+	result[2] = pmr_throttle_account(&events[0], hundredth());
+}
+
+static void what_follows_is_limited(struct kunit *test)
+{
+	int result[3];
+
+	KUNIT_ASSERT_EQ(test, pmr_throttle_set_rate(U32_MAX), 0);
+	KUNIT_ASSERT_EQ(test, pmr_throttle_set_percent(25), 0);
+	within_a_tick(test, wake_readers, result);
+	KUNIT_EXPECT_FALSE(test, result[0]);
+	KUNIT_EXPECT_FALSE(test, result[1]);
+	KUNIT_EXPECT_TRUE(test, result[2]);
+}
+
 static void one_samples_more_than_the_other(struct pmr_event *events, int *result)
 {
 	int i;
@@ -370,6 +395,7 @@ static struct kunit_case throttle_cases[] = {
 	KUNIT_CASE(the_limit_ends_a_tick),
 	KUNIT_CASE(time_is_limited),
 	KUNIT_CASE(time_is_not_limited_by_0_and_100),
+	KUNIT_CASE(what_follows_is_limited),
 	KUNIT_CASE(who_samples_most_pays),
 	KUNIT_CASE(many_events_do_not_take_more),
 	{}

@@ -21,6 +21,7 @@
 #include "pmu/period.h"
 #include "sample/freq.h"
 #include "sample/sample.h"
+#include "sample/throttle.h"
 
 static atomic64_t last_id;
 static atomic_t events_open;
@@ -42,6 +43,7 @@ static void on_work(struct irq_work *work)
 {
 	struct pmr_event *event = container_of(work, struct pmr_event, work);
 	bool hup = test_and_clear_bit(PMR_PENDING_HUP, &event->pending);
+	u32 began = pmr_cycles_now();
 
 	if (test_bit(PMR_PENDING_DISABLE, &event->pending))
 		disable_here(event);
@@ -52,6 +54,7 @@ static void on_work(struct irq_work *work)
 		if (event->fasync)
 			kill_fasync(&event->fasync, SIGIO, hup ? POLL_HUP : POLL_IN);
 	}
+	pmr_throttle_charge(pmr_cycles_now() - began);
 }
 
 /**

@@ -42,6 +42,7 @@ bool pmr_overflow_nobody(struct pmr_hw *hw, struct pt_regs *regs)
 }
 
 DEFINE_STATIC_CALL(pmr_overflow, pmr_overflow_nobody);
+DEFINE_PER_CPU(u32, pmr_nmi_began);
 
 /* Events that hold the PMU; becomes and ceases to be 0 under users_lock only. */
 static DEFINE_MUTEX(users_lock);

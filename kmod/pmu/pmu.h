@@ -199,6 +199,22 @@ bool pmr_overflow_nobody(struct pmr_hw *hw, struct pt_regs *regs);
 DECLARE_STATIC_CALL(pmr_overflow, pmr_overflow_nobody);
 typedef bool (*pmr_overflow_fn)(struct pmr_hw *hw, struct pt_regs *regs);
 
+/*
+ * When the NMI began in which the PMU of the machine calls it; each call moves it on to
+ * its own end. So the time limit knows what comes before, which is most of an overflow
+ * where accesses to the PMU trap: in a virtual machine.
+ */
+DECLARE_PER_CPU(u32, pmr_nmi_began);
+
+/* The lower half of the TSC: rdtsc() would put the two together first. */
+static __always_inline u32 pmr_cycles_now(void)
+{
+	u32 low;
+
+	asm volatile("rdtsc" : "=a" (low) : : "edx");
+	return low;
+}
+
 /* The driver of this machine, or NULL. Set at load time, then constant. */
 extern const struct pmr_pmu *pmr_pmu;
 extern const struct pmr_pmu pmr_software_pmu;

@@ -10,15 +10,6 @@
 #include "sample/freq.h"
 #include "sample/throttle.h"
 
-/* The lower half of the TSC: rdtsc() would put the two together first. */
-static __always_inline u32 cycles_now(void)
-{
-	u32 low;
-
-	asm volatile("rdtsc" : "=a" (low) : : "edx");
-	return low;
-}
-
 static void later(struct pmr_event *event, int what)
 {
 	set_bit(what, &event->pending);
@@ -45,6 +36,11 @@ static noinline bool tell_owner(struct pmr_event *event)
 	return last;
 }
 
+static __always_inline u32 began_at(const struct pmr_hw *hw)
+{
+	return hw->pmu->software ? pmr_cycles_now() : __this_cpu_read(pmr_nmi_began);
+}
+
 /**
  * pmr_event_overflow() - a period of an event has ended
  * @hw: the event's hardware part, reloaded already
@@ -56,7 +52,7 @@ bool pmr_event_overflow(struct pmr_hw *hw, struct pt_regs *regs)
 {
 	struct pmr_event *event = container_of(hw, struct pmr_event, hw);
 	struct pmr_event *top = event->top;
-	u32 began = cycles_now();
+	u32 began = began_at(hw), ended;
 	bool last = false;
 
 	lockdep_assert_irqs_disabled();
@@ -65,7 +61,9 @@ bool pmr_event_overflow(struct pmr_hw *hw, struct pt_regs *regs)
 	pmr_sample_output(event, top, regs);
 	if (unlikely(atomic_read(&top->limit) | (long)READ_ONCE(top->fasync)))
 		last = tell_owner(top);
-	if (likely(!pmr_throttle_account(event, cycles_now() - began)) || last)
+	ended = pmr_cycles_now();
+	__this_cpu_write(pmr_nmi_began, ended);
+	if (likely(!pmr_throttle_account(event, ended - began)) || last)
 		return last;
 	pmr_throttle_begin(event);
 	return true;

@@ -32,8 +32,8 @@
 #define DEFAULT_RATE	100000
 #define DEFAULT_PERCENT	25
 
-/* To enter and leave an NMI, and to find, stop and reload a counter. */
-#define OVERHEAD_NS	1000
+/* To enter and leave an NMI or an interrupt; in a kernel that checks itself as well. */
+#define OVERHEAD_NS	(IS_ENABLED(CONFIG_PROVE_LOCKING) ? 4000 : 1000)
 
 static u32 max_rate = DEFAULT_RATE;
 static u32 max_percent = DEFAULT_PERCENT;

@@ -83,6 +83,17 @@ static __always_inline bool pmr_throttle_account(struct pmr_event *event, u32 cy
 	return over_rate;
 }
 
+/**
+ * pmr_throttle_charge() - count what overflows have led to against the time limit
+ * @cycles: what that took on this CPU
+ *
+ * The next overflow here finds it.
+ */
+static inline void pmr_throttle_charge(u32 cycles)
+{
+	this_cpu_sub(pmr_sampling_time.left, (s64)cycles + pmr_throttle_overhead);
+}
+
 bool pmr_throttle_is_over(struct pmr_throttle *throttle, unsigned long tick);
 bool pmr_throttle_may_end(struct pmr_event *event);
 void pmr_throttle_begin(struct pmr_event *event);

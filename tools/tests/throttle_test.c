@@ -340,13 +340,59 @@ static void all_cpus(uint64_t period, bool kernel, unsigned int seconds)
 
 #define ALL_CHECKS 6
 
+/* Return: how often there was time for some work */
+static uint64_t spin(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns, rounds;
+
+	for (rounds = 0; now_ns() < end; rounds++)
+		work(100);
+	return rounds;
+}
+
+#define SPIN		100000000ULL
+
+/*
+ * Each overflow wakes readers, of a ring of which nobody reads. The limit on time, and
+ * half of it for those that are throttled last, bound all that this costs.
+ */
+static void what_is_left(int events, uint64_t period)
+{
+	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, period, SAMPLE_TYPE);
+	struct pmuring_info info = module_info();
+	uint64_t alone, beside;
+	struct ring rings[8];
+	int fds[8];
+
+	attr.exclude_kernel = 0;
+	attr.wakeup_events = 1;
+	module_set_parameter("max_sample_rate", 1000000000);
+	alone = spin(SPIN);
+	for (int i = 0; i < events; i++) {
+		fds[i] = open_self(&attr);
+		map_ring(&rings[i], fds[i], 8);
+	}
+	for (int i = 0; i < events; i++)
+		switch_event(fds[i], PERF_EVENT_IOC_ENABLE);
+	beside = spin(SPIN);
+	for (int i = 0; i < events; i++) {
+		switch_event(fds[i], PERF_EVENT_IOC_DISABLE);
+		ring_unmap(&rings[i]);
+		close(fds[i]);
+	}
+	module_set_parameter("max_sample_rate", info.max_sample_rate);
+	between(beside, alone / 2, alone, "%d events of period %llu: half of the time is left",
+		events, (unsigned long long)period);
+	diag("%llu %%", (unsigned long long)(beside * 100 / alone));
+}
+
 int main(void)
 {
 	unsigned int seconds = getenv("PMURING_SECONDS") ? atoi(getenv("PMURING_SECONDS")) : 4;
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(2 * TASK_CHECKS + 4 + SOFTWARE_CHECKS + TIME_CHECKS + 3 * ALL_CHECKS);
+	plan(2 * TASK_CHECKS + 4 + SOFTWARE_CHECKS + TIME_CHECKS + 3 * ALL_CHECKS + 4);
 	cpu_pin(0);
 	one_task(1);
 	one_task(2);
@@ -357,5 +403,9 @@ int main(void)
 	all_cpus(2, false, seconds);
 	/* where the handler's own way out overflows the counter again */
 	all_cpus(1, true, seconds);
+	what_is_left(1, 1);
+	what_is_left(1, 1009);
+	what_is_left(8, 100);
+	what_is_left(8, 5003);
 	return done();
 }

@@ -481,9 +481,11 @@ static noinline int serve_late_pmi(struct pmr_counters *counters, struct pt_regs
 static __always_inline int serve(struct pmr_counters *counters, struct pt_regs *regs,
 				 const bool late)
 {
-	u64 status = read_and_acknowledge(counters);
+	u64 status;
 	int served;
 
+	__this_cpu_write(pmr_nmi_began, pmr_cycles_now());
+	status = read_and_acknowledge(counters);
 	if (unlikely(!status)) {
 		status = silent_counters(counters);
 		if (!status)
