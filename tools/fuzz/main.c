@@ -151,13 +151,18 @@ static void show_hang(int number)
 	show_file(path);
 }
 
-/* A thread that was killed keeps its lane until its process is waited for. */
+/*
+ * A thread that was killed keeps its lane until its process is waited for. One in a pid
+ * namespace of its own has a number there that is another's here, below ours.
+ */
 static bool is_alive(pid_t tid)
 {
 	char path[64], text[256], *state;
 	int fd;
 	ssize_t got;
 
+	if (tid < getpid())
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
