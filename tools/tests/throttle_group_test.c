@@ -105,10 +105,12 @@ static struct story run(bool kernel, bool pinned)
 	due = (now_ns() - begun) * LIMIT / (1000 * MS);
 	is(drain(&ring, check, &story).lost, 0, "%s mode%s: no sample is lost",
 	   kernel ? "user and kernel" : "user", pinned ? ", pinned events come and go" : "");
-	between(story.throttles, ticks / 2, ticks + 2, "  throttled in most of %llu ticks",
-		(unsigned long long)ticks);
+	/* a kernel that checks itself may leave less user mode than the limit has samples for */
+	between(story.throttles, machine_is_checked() ? 1 : ticks / 2, ticks + 2,
+		"  throttled in most of %llu ticks", (unsigned long long)ticks);
 	/* two ticks' at the first sample, then one each at ticks + 1 boundaries at most */
-	between(story.samples, due / 2, due + 3 * LIMIT / (1000 * MS / TICK) + 1,
+	between(story.samples, machine_is_checked() ? 1 : due / 2,
+		due + 3 * LIMIT / (1000 * MS / TICK) + 1,
 		"  samples up to the limit, which are %llu", (unsigned long long)due);
 	is(story.backward, 0, "  counts that grow");
 	ring_unmap(&ring);
@@ -133,6 +135,10 @@ int main(void)
 	}
 	for (int pinned = 0; pinned < 2; pinned++) {
 		story = run(true, pinned);
+		if (machine_is_checked()) {
+			skip(1, "a debug kernel's checks come between the two");
+			continue;
+		}
 		/* what a counter misses while its interrupt, or the tick, writes it */
 		between(story.apart, 0, 64 * story.samples + 1000 * story.throttles,
 			"  and in the kernel all but a few, %llu of %llu in all",

@@ -37,6 +37,16 @@ ok() {
 	fi
 }
 
+# A kernel that checks itself adds instructions and time of its own.
+plain() {
+	if [ -e /sys/kernel/debug/kmemleak ] || [ -e /sys/kernel/debug/kcsan ]; then
+		n=$((n + 1))
+		echo "ok $n # SKIP $1: the checks of the kernel are in it"
+	else
+		ok "$@"
+	fi
+}
+
 # run COMMAND...: output to $out, status kept
 run() {
 	"$@" > "$out" 2>&1 < /dev/null
@@ -91,11 +101,11 @@ counts() {
 	ok "stat" run "$pmuring" stat "$spin"
 	ok "stat: the clock" prints '^ +[0-9.]+ msec task-clock +# +[0-9.]+ CPUs utilized'
 	ok "stat: software events" prints '^ +[1-9][0-9]* +page-faults +# +[0-9.]+ K?/sec'
-	ok "stat: hardware events" prints '^ +20,[0-9]{3},[0-9]{3} +instructions +# +[0-9.]+  insn per cycle'
+	plain "stat: hardware events" prints '^ +20,[0-9]{3},[0-9]{3} +instructions +# +[0-9.]+  insn per cycle'
 	ok "stat: the time of the user" prints '^ +0\.[0-9]+ seconds user'
 	ok "stat -a" run "$pmuring" stat -a -e instructions:u,cpu-clock "$spin"
 	ok "stat -a: more than the command" prints '^ *2[0-9],[0-9]{3},[0-9]{3} +instructions:u'
-	ok "stat -a: all CPUs" prints "msec cpu-clock +# +$(grep -c ^processor /proc/cpuinfo)\.[0-9]+ CPUs"
+	plain "stat -a: all CPUs" prints "msec cpu-clock +# +$(grep -c ^processor /proc/cpuinfo)\.[0-9]+ CPUs"
 }
 
 repeated() {
@@ -163,7 +173,7 @@ frequency() {
 	report
 	ok "record: of cycles" prints "of event 'cycles'"
 	ok "record -F 10000" record -F 10000 -e cycles:u "$spin"
-	ok "record -F: as many" between "$(rate)" 8500 11500
+	plain "record -F: as many" between "$(rate)" 8500 11500
 }
 
 call_chains() {
