@@ -387,7 +387,8 @@ long op_fdinfo(struct world *w)
 	snprintf(path, sizeof(path), rng_percent(&w->rng, 50) ? "/proc/self/fdinfo/%d" :
 		 "/proc/self/fd/%d", fd);
 	op_tell(w, " %s", path);
-	file = open(path, O_RDONLY | O_CLOEXEC);
+	/* what was passed on may be a terminal */
+	file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file < 0)
 		return -1;
 	got = read(file, text, sizeof(text));
