@@ -160,9 +160,12 @@ static void look_at_nmis(const struct pmuring_info *info)
 	unsigned int percent = info->nmis ? info->late_nmis * 100 / info->nmis : 0;
 	bool high = info->nmis >= LATE_ENOUGH && percent >= LATE_PERCENT;
 
-	say(high ? LOOK : GOOD, "NMIs", "%llu since the module was loaded, %u %% found nothing to do%s",
-	    (unsigned long long)info->nmis, percent,
-	    high ? ": this CPU interrupts twice for an overflow; please report its family and model" : "");
+	/* 0 as well if this user may not see the numbers of the machine */
+	if (info->nmis)
+		say(high ? LOOK : GOOD, "NMIs",
+		    "%llu since the module was loaded, %u %% found nothing to do%s",
+		    (unsigned long long)info->nmis, percent,
+		    high ? ": this CPU interrupts twice for an overflow; please report its family and model" : "");
 	if (info->recovered)
 		say(LOOK, "overflows", "%llu came without an interrupt or a status and were served late: another driver or the hypervisor consumes them",
 		    (unsigned long long)info->recovered);
@@ -180,13 +183,24 @@ static void look_at_nmis(const struct pmuring_info *info)
 		    (unsigned long long)info->misplaced);
 }
 
+/* Without user namespaces there is no such file. */
+static bool in_initial_user_namespace(void)
+{
+	const char *map = line_of("/proc/self/uid_map");
+	unsigned int inside, outside, count;
+
+	return !map || (sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
+			!inside && !outside && count == UINT32_MAX);
+}
+
+/* The module asks for the capability in the initial user namespace. */
 static bool has_perfmon(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
 	uint32_t high;
 
-	if (syscall(SYS_capget, &header, data))
+	if (!in_initial_user_namespace() || syscall(SYS_capget, &header, data))
 		return false;
 	high = data[CAP_TO_INDEX(CAP_PERFMON)].effective;
 	return high & CAP_TO_MASK(CAP_PERFMON) ||

@@ -90,6 +90,9 @@ doctor() {
 	ok "doctor finds nothing to mend" run "$pmuring" doctor
 	ok "doctor names the PMU" prints 'ok    PMU'
 	ok "doctor tries it" prints 'ok    trial +cycles:u'
+	# its capabilities are those of its namespace only
+	ok "doctor by root of a user namespace" run unshare -U -r "$pmuring" doctor
+	ok "doctor: that root lacks CAP_PERFMON" prints '^note  permission +no CAP_PERFMON'
 }
 
 counts() {
@@ -309,7 +312,7 @@ case $0 in
 	without_pmu
 	;;
 *)
-	echo 1..101
+	echo 1..103
 	doctor
 	counts
 	repeated
