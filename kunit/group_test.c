@@ -43,6 +43,7 @@ static u64 count(const struct pmr_hw *hw)
 
 static const struct pmr_pmu simulated = {
 	.gp_counters = COUNTERS,
+	.gp_usable = COUNTERS,
 	.add = add,
 	.del = del,
 	.count = count,

@@ -343,7 +343,10 @@ static void an_unusable_counter_gets_no_event(struct kunit *test)
 	struct pmr_hw hw;
 
 	KUNIT_ASSERT_TRUE(test, pmr_intel_describe(&pmr_intel, &skylake));
-	pmr_intel.general &= ~BIT_ULL(3);
+	KUNIT_EXPECT_EQ(test, pmr_intel.pmu.gp_usable, 8);
+	pmr_intel_exclude(&pmr_intel, BIT_ULL(3));
+	KUNIT_EXPECT_EQ(test, pmr_intel.pmu.gp_usable, 7);
+	KUNIT_EXPECT_EQ(test, pmr_intel.pmu.gp_counters, 8);
 	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_HARDWARE, 1), 0);
 	KUNIT_EXPECT_EQ(test, hw.allowed, 0x1000000f7ULL);
 	KUNIT_EXPECT_EQ(test, init_event(&hw, PERF_TYPE_RAW, 0x01c4), 0);

@@ -84,7 +84,7 @@ enum pmuring_holder {
  * @abi_version: PMURING_ABI_VERSION of the module
  * @vendor: enum pmuring_vendor
  * @pmu_version: Intel: CPUID.0AH:EAX[7:0]; 0 without a PMU
- * @gp_counters: general-purpose counters of one logical CPU
+ * @gp_counters: general-purpose counters of one logical CPU that events can use
  * @gp_width: their width in bits
  * @fixed_counters: fixed counters of one logical CPU
  * @fixed_width: their width in bits

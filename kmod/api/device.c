@@ -40,7 +40,7 @@ static void describe_pmu(struct pmuring_info *info)
 		return;
 	info->vendor = pmr_pmu->vendor;
 	info->pmu_version = pmr_pmu->version;
-	info->gp_counters = pmr_pmu->gp_counters;
+	info->gp_counters = pmr_pmu->gp_usable;
 	info->gp_width = pmr_pmu->gp_width;
 	info->fixed_counters = pmr_pmu->fixed_counters;
 	info->fixed_width = pmr_pmu->fixed_width;

@@ -216,7 +216,7 @@ bool pmr_counters_left(void)
 	if (!pmr_pmu)
 		return true;
 	return !here->exclusive &&
-	       here->hardware < pmr_pmu->gp_counters + hweight64(pmr_pmu->fixed_mask);
+	       here->hardware < pmr_pmu->gp_usable + hweight64(pmr_pmu->fixed_mask);
 }
 
 /* An exclusive group shares the PMU with nobody. */

@@ -188,7 +188,7 @@ int pmr_pmu_init(pmr_overflow_fn overflow)
 		return err;
 	}
 	pr_info("%s PMU version %u: %u general counters of %u bits, %u fixed of %u bits\n",
-		pmr_pmu->name, pmr_pmu->version, pmr_pmu->gp_counters, pmr_pmu->gp_width,
+		pmr_pmu->name, pmr_pmu->version, pmr_pmu->gp_usable, pmr_pmu->gp_width,
 		pmr_pmu->fixed_counters, pmr_pmu->fixed_width);
 	pmr_sysfs_init();
 	return 0;

@@ -101,6 +101,7 @@ struct pmr_hw {
  * @vendor: enum pmuring_vendor
  * @version: PMU version
  * @gp_counters: general-purpose counters per logical CPU
+ * @gp_usable: those of them that events can use
  * @gp_width: their width in bits
  * @fixed_counters: fixed counters per logical CPU
  * @fixed_width: their width in bits
@@ -142,6 +143,7 @@ struct pmr_pmu {
 	u32 fixed_counters;
 	u32 fixed_width;
 	u64 fixed_mask;
+	u32 gp_usable;
 	u64 hardware_events;
 	u64 max_period;
 	bool full_width_write;

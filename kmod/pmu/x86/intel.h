@@ -67,6 +67,7 @@ struct pmr_intel_cpuid {
 };
 
 bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *cpuid);
+void pmr_intel_exclude(struct pmr_intel *intel, u64 counters);
 int pmr_intel_init_event(struct pmr_hw *hw, const struct perf_event_attr *attr);
 u64 pmr_intel_period_min(const struct pmr_hw *hw);
 const struct pmr_pmu *pmr_intel_probe(void);

@@ -132,12 +132,26 @@ bool pmr_intel_describe(struct pmr_intel *intel, const struct pmr_intel_cpuid *c
 	intel->gp_mask = GENMASK_ULL(pmu->gp_width - 1, 0);
 	intel->fixed_value_mask = pmu->fixed_width ? GENMASK_ULL(pmu->fixed_width - 1, 0) : 0;
 	intel->general = GENMASK_ULL(pmu->gp_counters - 1, 0);
+	pmu->gp_usable = pmu->gp_counters;
 	intel->counters = intel->general | pmu->fixed_mask << PMR_FIXED_BASE;
 	intel->status = intel->counters | GLOBAL_STATUS_COND_CHG;
 	/* Reserved before: writing them would fault (SDM vol. 3B, 20.2.4). */
 	if (pmu->version >= 4)
 		intel->status |= GLOBAL_STATUS_COUNTERS_FROZEN | GLOBAL_STATUS_LBRS_FROZEN;
 	return true;
+}
+
+/**
+ * pmr_intel_exclude() - keep events off some general-purpose counters
+ * @intel: description
+ * @counters: these, as bits of GLOBAL_STATUS
+ *
+ * They stay ours, so that nothing else uses them.
+ */
+void pmr_intel_exclude(struct pmr_intel *intel, u64 counters)
+{
+	intel->general &= ~counters;
+	intel->pmu.gp_usable = hweight64(intel->general);
 }
 
 /* Selector bits that a RAW config may set; perf drops the others in silence. */

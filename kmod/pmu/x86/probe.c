@@ -362,7 +362,7 @@ const struct pmr_pmu *pmr_intel_probe(void)
 	if (!pmr_intel_describe(&pmr_intel, &cpuid))
 		return refuse_version();
 	pmr_quirks_init(boot_cpu_data.x86, boot_cpu_data.x86_model);
-	pmr_intel.general &= ~pmr_quirks_unusable_counters();
+	pmr_intel_exclude(&pmr_intel, pmr_quirks_unusable_counters());
 	if (!pmr_intel_works())
 		return ERR_PTR(-ENODEV);
 	if (interrupts_again())
