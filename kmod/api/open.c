@@ -142,12 +142,21 @@ static int install(struct pmr_event *event, const struct opening *opening,
 	return pmr_event_install(event, leader, context);
 }
 
+/* A CPU may have come later than the module, with a PMU that does not work. */
+static bool may_ever_count(const struct pmr_event *event)
+{
+	return event->cpu < 0 || event->hw.pmu->software || pmr_pmu_cpu_works(event->cpu);
+}
+
 static int install_for_task(struct pmr_event *event, const struct opening *opening)
 {
 	struct task_struct *task = opening->task;
 	struct pmr_context *context;
-	int err = down_read_interruptible(&task->signal->exec_update_lock);
+	int err;
 
+	if (!may_ever_count(event))
+		return -ENOENT;
+	err = down_read_interruptible(&task->signal->exec_update_lock);
 	if (err)
 		return err;
 	/* The lock keeps an exec from changing the answer; its CPU may be offline. */
@@ -172,7 +181,9 @@ static int install_on_cpu(struct pmr_event *event, const struct opening *opening
 	if (!opening->rights.cpu)
 		return -EACCES;
 	cpus_read_lock();	/* or it could go offline behind the check */
-	if (cpu_online(event->cpu))
+	if (cpu_online(event->cpu) && !may_ever_count(event))
+		err = -ENOENT;
+	else if (cpu_online(event->cpu))
 		err = install(event, opening, per_cpu_ptr(&pmr_cpu_context, event->cpu));
 	cpus_read_unlock();
 	return err;

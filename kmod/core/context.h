@@ -162,6 +162,7 @@ void pmr_schedule_in(struct pmr_context *context);
 void pmr_schedule_out(struct pmr_context *context);
 void pmr_schedule_fill(void);
 void pmr_schedule_wait(struct pmr_event *leader);
+void pmr_schedule_evict(bool for_good);
 void pmr_schedule_cpu_offline(void);
 void pmr_schedule_init(void);
 void pmr_schedule_exit(void);

@@ -324,11 +324,14 @@ static void fail_all(struct pmr_context *context, u64 now)
 	context->pinned_waiting = false;
 }
 
-/*
- * The PMU lets nothing count on this CPU from now on: take off all groups that are on
- * counters. They wait, or are in error if it is for good. Interrupts off.
+/**
+ * pmr_schedule_evict() - the PMU lets nothing count on this CPU from now on
+ * @for_good: it will not do so again
+ *
+ * Takes off all groups that are on counters. They wait, or are in error if it is for
+ * good. Interrupts off.
  */
-static void evict(bool for_good)
+void pmr_schedule_evict(bool for_good)
 {
 	struct pmr_context *cpu_context = this_cpu_ptr(&pmr_cpu_context);
 	struct pmr_context *task_context = this_cpu_read(pmr_task_context);
@@ -356,7 +359,7 @@ void pmr_schedule_init(void)
 {
 	int cpu;
 
-	pmr_pmu_on_failure(evict);
+	pmr_pmu_on_failure(pmr_schedule_evict);
 	for_each_possible_cpu(cpu)
 		pmr_hrtimer_setup(&per_cpu_ptr(&turns, cpu)->timer, end_turn);
 }

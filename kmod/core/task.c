@@ -388,6 +388,9 @@ void pmr_contexts_cpu_online(void)
 	pmr_schedule_in(context);
 	raw_spin_unlock(&context->lock);
 	pmr_schedule_fill();
+	/* Those that were opened before the CPU went, and its PMU with it, say so. */
+	if (!pmr_pmu_cpu_works(smp_processor_id()))
+		pmr_schedule_evict(true);
 }
 
 /**

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns CPU hotplug: a CPU's contexts come in when it comes online. When it goes, they
- * go out, and then its PMU, which the first event to count there has taken.
+ * Owns CPU hotplug: when a CPU comes online its PMU is tried, and then its contexts come
+ * in. When it goes, they go out, and then its PMU, which the first event to count there
+ * has taken.
  * The callbacks run on the CPU concerned in its hotplug thread; at that time no
  * other task is allowed there.
  */
@@ -17,6 +18,7 @@ static int come_online(unsigned int cpu)
 {
 	unsigned long flags;
 
+	pmr_pmu_cpu_online();
 	local_irq_save(flags);
 	if (!pmr_power_parked())
 		pmr_contexts_cpu_online();
@@ -30,8 +32,9 @@ static int go_offline(unsigned int cpu)
 
 	local_irq_save(flags);
 	pmr_contexts_cpu_offline();
-	pmr_pmu_cpu_offline();
+	pmr_pmu_cpu_stop();
 	local_irq_restore(flags);
+	pmr_pmu_cpu_offline();
 	return 0;
 }
 

@@ -29,7 +29,7 @@ static bool parked;
 static void park_cpu(void *unused)
 {
 	pmr_contexts_park();
-	pmr_pmu_cpu_offline();
+	pmr_pmu_cpu_stop();
 }
 
 static void unpark_cpu(void *unused)

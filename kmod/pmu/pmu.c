@@ -10,8 +10,9 @@
  *
  * get: task context, takes users_lock. put: task context, takes cpus_read_lock() and
  * then users_lock if it is the last; so does holder.
- * cpu_offline: on that CPU, interrupts off, from the hotplug callbacks, which hold
- * the hotplug lock for writing; so it excludes the last put.
+ * cpu_online, cpu_offline: in that CPU's hotplug thread; the hotplug lock is held for
+ * writing, which excludes the last put; online takes users_lock.
+ * cpu_stop: on that CPU, interrupts off, under the hotplug lock.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -148,13 +149,53 @@ u32 pmr_pmu_holder(bool now)
 }
 
 /**
- * pmr_pmu_cpu_offline() - this CPU goes down; no event runs on it any more
+ * pmr_pmu_cpu_stop() - give this CPU's PMU back; no event runs on it any more
  */
-void pmr_pmu_cpu_offline(void)
+void pmr_pmu_cpu_stop(void)
 {
 	lockdep_assert_irqs_disabled();
 	if (pmr_pmu)
 		pmr_pmu->cpu_stop();
+}
+
+/**
+ * pmr_pmu_cpu_online() - this CPU came up; no event runs on it yet
+ *
+ * While the kernel's perf holds the PMU it cannot be tried, only looked at.
+ */
+void pmr_pmu_cpu_online(void)
+{
+	bool held, reserved;
+
+	might_sleep();
+	if (!pmr_pmu)
+		return;
+	mutex_lock(&users_lock);
+	held = atomic_read(&users);
+	reserved = !held && !pmr_pmu->reserve();
+	pmr_pmu->cpu_online(held || reserved);
+	/* No event has counted meanwhile, so this stops no CPU. */
+	if (reserved)
+		pmr_pmu->release();
+	mutex_unlock(&users_lock);
+}
+
+/**
+ * pmr_pmu_cpu_offline() - this CPU goes down, its PMU has been given back
+ */
+void pmr_pmu_cpu_offline(void)
+{
+	if (pmr_pmu)
+		pmr_pmu->cpu_offline();
+}
+
+/**
+ * pmr_pmu_cpu_works() - can hardware events count on a CPU?
+ * @cpu: CPU; one that came later than the module may have a PMU that does not work
+ */
+bool pmr_pmu_cpu_works(int cpu)
+{
+	return !pmr_pmu || pmr_pmu->cpu_works(cpu);
 }
 
 /**

@@ -118,6 +118,10 @@ struct pmr_hw {
  * @reserve: take all counters from the kernel's allocator; 0 or -EBUSY
  * @release: give them back, and the PMU of each CPU on which an event has counted.
  *	No event is left; CPUs neither come nor go meanwhile
+ * @cpu_online: this CPU came up; is its PMU one that works? @ours: the PMU is reserved,
+ *	so that it may be tried. In the CPU's hotplug thread
+ * @cpu_offline: this CPU goes down, its PMU has been given back. Likewise
+ * @cpu_works: the answer of @cpu_online about a CPU. Any context
  * @cpu_stop: put this CPU's PMU back as it was found, if an event has counted on it.
  *	None does any more
  * @add: find counters for all of these and let them run, or for none: false.
@@ -139,11 +143,11 @@ struct pmr_pmu {
 	u32 vendor;
 	u32 version;
 	u32 gp_counters;
+	u32 gp_usable;
 	u32 gp_width;
 	u32 fixed_counters;
 	u32 fixed_width;
 	u64 fixed_mask;
-	u32 gp_usable;
 	u64 hardware_events;
 	u64 max_period;
 	bool full_width_write;
@@ -154,6 +158,9 @@ struct pmr_pmu {
 	bool (*fits)(struct pmr_hw *const *hws, unsigned int number);
 	int (*reserve)(void);
 	void (*release)(void);
+	void (*cpu_online)(bool ours);
+	void (*cpu_offline)(void);
+	bool (*cpu_works)(int cpu);
 	void (*cpu_stop)(void);
 	bool (*add)(struct pmr_hw *const *hws, unsigned int number);
 	void (*del)(struct pmr_hw *hw);
@@ -240,6 +247,9 @@ int pmr_pmu_get(void);
 void pmr_pmu_put(void);
 bool pmr_pmu_is_held(void);
 u32 pmr_pmu_holder(bool now);
+void pmr_pmu_cpu_stop(void);
+void pmr_pmu_cpu_online(void);
 void pmr_pmu_cpu_offline(void);
+bool pmr_pmu_cpu_works(int cpu);
 
 #endif /* PMR_PMU_H */

@@ -3,9 +3,10 @@
  * A PMU that CPUID lists and that does not work: as under a hypervisor that ignores
  * its registers or faults, or whose counters stand still. The module loads, says so in
  * one line, and hardware events get ENOENT; when the PMU works again, so does the
- * module. Needs the PMU-modelling QEMU, which fails on request.
+ * module. Likewise for a CPU that comes online later than the module. Needs the PMU-modelling QEMU, which fails on request.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,6 +76,92 @@ static void works_again(void)
 	}
 }
 
+static short poll_now(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	poll(&pollfd, 1, 0);
+	return pollfd.revents;
+}
+
+/* CPU 1 goes offline and comes back with a PMU that does as told; the log is read from here */
+static int comes_back(uint64_t what)
+{
+	int log;
+
+	if (!msr_write(1, QPMU_CONTROL, what))
+		bail_out("cannot write MSRs");
+	log = kernel_log_open();
+	if (!cpu_set_online(1, false) || !cpu_set_online(1, true))
+		bail_out("CPU 1 does not go offline and online");
+	return log;
+}
+
+static struct count of_task(int cpu)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	struct count count;
+	int fd;
+
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	fd = open_self(&attr);
+	cpu_pin(cpu);
+	work_counted(fd, ROUNDS);
+	count = read_count(fd);
+	cpu_pin(0);
+	close(fd);
+	return count;
+}
+
+/* no ENOENT for what does not count on CPU 1, or needs no PMU */
+static void others_open(const struct perf_event_attr *attr)
+{
+	struct perf_event_attr software = { .size = sizeof(software), .type = PERF_TYPE_SOFTWARE,
+					    .config = PERF_COUNT_SW_CPU_CLOCK };
+	int fd = door_open_event(attr, -1, 0, -1, 0);
+
+	gives(fd, 0, "  an event of CPU 0 can be opened");
+	close(fd);
+	fd = door_open_event(&software, -1, 1, -1, 0);
+	gives(fd, 0, "  a software event of CPU 1 as well");
+	close(fd);
+}
+
+/* the PMU of CPU 1 breaks while it is offline */
+static void hotplugged(uint64_t how, const char *name, const char *why)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	struct count count;
+	uint64_t value;
+	int log, fd;
+
+	attr.disabled = 0;
+	fd = open_event(&attr, -1, 1);
+	log = comes_back(how);
+	is(lines_with(log, why), 1, "CPU 1 comes online, %s: the log says so, once", name);
+	close(log);
+	ok(poll_now(fd) & POLLHUP, "  an event of CPU 1: HUP");
+	is(read(fd, &value, sizeof(value)), 0, "  it is in error");
+	gives(door_open_event(&attr, -1, 1, -1, 0), ENOENT, "  a new one: ENOENT");
+	gives(door_open_event(&attr, 0, 1, -1, 0), ENOENT, "  one of a task for CPU 1, too");
+	others_open(&attr);
+	count = of_task(1);
+	ok(!count.value && !count.running && count.enabled, "  a task's event waits there");
+	is(of_task(0).value, LENGTH, "  and counts on CPU 0");
+	close(fd);
+
+	/* Now nothing holds the PMU. */
+	close(comes_back(how));
+	gives(door_open_event(&attr, -1, 1, -1, 0), ENOENT, "  again, with no event open: ENOENT");
+	log = comes_back(QPMU_ALIVE);
+	is(lines_with(log, "PMU"), 0, "  with a PMU that works: nothing in the log");
+	close(log);
+	fd = door_open_event(&attr, -1, 1, -1, 0);
+	gives(fd, 0, "  its events can be opened");
+	close(fd);
+	is(of_task(1).value, LENGTH, "  a task's count there");
+}
+
 int main(void)
 {
 	if (!machine_is_exact())
@@ -83,7 +170,7 @@ int main(void)
 		return skip_all("PMURING_KO does not name the module's file");
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(3 * 5 + 4);
+	plan(3 * 5 + 4 + 2 * 13);
 	refused(QPMU_IGNORE, "registers that swallow writes",
 		"no usable PMU: a counter does not keep a value");
 	refused(QPMU_FAULT, "registers that fault",
@@ -91,5 +178,13 @@ int main(void)
 	refused(QPMU_STILL, "counters that stand still",
 		"no usable PMU: a counter does not count");
 	works_again();
+	if (cpu_possible() < 2) {
+		skip(2 * 13, "one CPU only");
+		return done();
+	}
+	hotplugged(QPMU_STILL, "its counters stand still",
+		   "no usable PMU on CPU 1: a counter does not count");
+	hotplugged(QPMU_IGNORE, "its registers swallow writes",
+		   "no usable PMU on CPU 1: a counter does not keep a value");
 	return done();
 }

@@ -152,8 +152,11 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 	unsigned int i;
 
 	lockdep_assert_irqs_disabled();
-	if (unlikely(!counters->ready))
+	if (unlikely(!counters->ready)) {
+		if (!pmr_intel_cpu_works(smp_processor_id()))
+			return false;
 		pmr_intel_cpu_start();
+	}
 	/* Thousands may wait; each of them asks at each switch. */
 	for (i = 0; i < number; i++)
 		if (unlikely(!(hws[i]->allowed & ~counters->full)) ||
@@ -577,6 +580,9 @@ struct pmr_intel pmr_intel = {
 		.period_min = pmr_intel_period_min,
 		.reserve = pmr_intel_reserve,
 		.release = pmr_intel_release,
+		.cpu_online = pmr_intel_cpu_online,
+		.cpu_offline = pmr_intel_cpu_offline,
+		.cpu_works = pmr_intel_cpu_works,
 		.cpu_stop = pmr_intel_cpu_stop,
 		.fits = intel_fits,
 		.add = intel_add,

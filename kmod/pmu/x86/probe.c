@@ -4,8 +4,9 @@
  * not tell: hypervisors list a PMU and emulate none of it, and firmware or an earlier
  * kernel leaves bits behind that keep counters from counting.
  *
- * probe, works: task context at load. works_here, clear_stale: on the CPU concerned,
- * interrupts off, while the kernel's allocator has granted us all counters. No locks.
+ * probe, works: task context at load. cpu_online, cpu_offline: on the CPU concerned, in
+ * its hotplug thread. works_here, clear_stale: on the CPU concerned, interrupts off,
+ * while the kernel's allocator has granted us all counters. cpu_works: any context.
  *
  * Every register is reached by the safe accessors first, so a PMU that is not there
  * leaves no splat in the log. What is tried is put back.
@@ -53,6 +54,12 @@ struct verdict {
 /* The first reason that is found counts. Several CPUs may find one at once. */
 static struct verdict verdict;
 static DEFINE_RAW_SPINLOCK(verdict_lock);
+
+/* CPUs that need no trial when the hotplug callback comes. Under the hotplug lock. */
+static struct cpumask tried;
+
+/* CPUs that came later than the module, and whose trial failed; written by that CPU. */
+static struct cpumask broken;
 
 static bool refuse(const char *what, u32 msr)
 {
@@ -300,6 +307,8 @@ bool pmr_intel_works(void)
 	cpus_read_lock();
 	ours = !pmr_intel_reserve();
 	on_each_cpu(ours ? try_here : look_here, NULL, 1);
+	cpumask_copy(&tried, cpu_online_mask);
+	cpumask_clear(&broken);
 	if (ours)
 		pmr_intel_release();
 	cpus_read_unlock();
@@ -308,6 +317,53 @@ bool pmr_intel_works(void)
 	pr_notice("no usable PMU: %s (MSR %#x, CPU %d): hardware events get ENOENT\n",
 		  verdict.what, verdict.msr, verdict.cpu);
 	return false;
+}
+
+/**
+ * pmr_intel_cpu_works() - did the PMU of a CPU pass its trial?
+ * @cpu: CPU that has been online since the module was loaded
+ */
+bool pmr_intel_cpu_works(int cpu)
+{
+	return !cpumask_test_cpu(cpu, &broken);
+}
+
+/**
+ * pmr_intel_cpu_online() - try the PMU of a CPU that came after the load
+ * @ours: the kernel's allocator has granted us all counters; else the registers are
+ *	only looked at
+ *
+ * No event has counted here since, so nothing of it is programmed.
+ */
+void pmr_intel_cpu_online(bool ours)
+{
+	int cpu = smp_processor_id();
+	unsigned long flags;
+
+	if (cpumask_test_and_set_cpu(cpu, &tried))
+		return;
+	verdict = (struct verdict) {};
+	local_irq_save(flags);
+	if (ours)
+		try_here(NULL);
+	else
+		look_here(NULL);
+	local_irq_restore(flags);
+	if (!verdict.what) {
+		cpumask_clear_cpu(cpu, &broken);
+		return;
+	}
+	cpumask_set_cpu(cpu, &broken);
+	pr_notice("no usable PMU on CPU %d: %s (MSR %#x): no hardware event counts there\n",
+		  cpu, verdict.what, verdict.msr);
+}
+
+/**
+ * pmr_intel_cpu_offline() - a CPU goes, and may be another when it comes back
+ */
+void pmr_intel_cpu_offline(void)
+{
+	cpumask_clear_cpu(smp_processor_id(), &tried);
 }
 
 /* A PMU of a version that cannot be shared with the kernel's perf is refused by name. */
