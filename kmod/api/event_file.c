@@ -17,7 +17,8 @@
 
 /*
  * Nothing will come any more, or not before the CPU is back. An event that is not pinned
- * is in error only because the PMU has failed.
+ * is in error only because the PMU has failed. As in perf, a copy in error changes nothing:
+ * the event and its other copies count on.
  */
 static bool has_hung_up(const struct pmr_event *event)
 {

@@ -9,7 +9,9 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "door.h"
@@ -189,6 +191,47 @@ static void dead_for_good(void)
 	close(fd);
 }
 
+/*
+ * The PMU of CPU 1 fails while a copy counts there. As in perf, poll() tells of the
+ * event that was opened: that one is in no error, and its other copies count on.
+ */
+static void dead_for_a_copy(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t before = module_info().failures, value;
+	struct ring ring;
+	pid_t pid;
+	int fd;
+
+	if (cpu_possible() < 2 || !cpu_is_online(1)) {
+		skip(3, "one CPU");
+		return;
+	}
+	attr.inherit = 1;
+	attr.disabled = 0;
+	fd = open_event(&attr, 0, 1);
+	map_ring(&ring, fd, 1);
+	pid = fork();
+	if (!pid) {
+		cpu_pin(1);
+		for (;;)
+			work(ROUNDS);
+	}
+	sleep_ms(50);
+	msr_write(1, QPMU_CONTROL, QPMU_IGNORE);
+	for (int i = 0; i < 1000 && module_info().failures == before; i++)
+		sleep_ms(10);
+	is(module_info().failures, before + 1, "a PMU that keeps nothing, where a copy counts");
+	is(poll_now(fd), 0, "  the event has not hung up");
+	is(read(fd, &value, sizeof(value)), sizeof(value), "  and can be read");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	msr_write(1, QPMU_CONTROL, QPMU_ALIVE);
+	ring_unmap(&ring);
+	close(fd);
+	sleep_ms(20);
+}
+
 static void storm(uint64_t control, const char *name)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -227,7 +270,7 @@ int main(void)
 		return skip_all("not the QEMU that models a PMU");
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(7 * 5 + 3 * 2 + 1 + 3 + 5 + 2 * 5);
+	plan(7 * 5 + 3 * 2 + 1 + 3 + 5 + 3 + 2 * 5);
 	cpu_pin(0);
 	close(log);
 	spoilt(GLOBAL_CTRL, 0, "GLOBAL_CTRL cleared");
@@ -243,6 +286,7 @@ int main(void)
 	sampled();
 	power_lost();
 	dead_for_good();
+	dead_for_a_copy();
 	storm(QPMU_STORM(2000000), "NMIs without status");
 	storm(QPMU_STATUS_STORM(2000000), "NMIs with status and no overflow");
 	return done();
