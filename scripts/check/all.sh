@@ -115,6 +115,8 @@ stages() {
 	e2e-lossy          | qemu module-6.12 tools | e2e.sh lossy 6.12 --cpu-flags pmu-lose=3,pmu-lose-masks=on,pmu-eat=5
 	# what firmware left behind, and silicon that interrupts while a counter is wrapped
 	e2e-stale          | qemu module-6.12 tools | e2e.sh stale 6.12 --cpu-flags pmu-stale=0x7c00000700000003,pmu-stale-pebs=0xff,pmu-relatch-counter=on
+	# the PMU as the next kernel finds it
+	e2e-kexec          | qemu module-6.12 tools | e2e.sh kexec 6.12
 	# CPU models whose counters need something else
 	e2e-quirks-haswell | qemu module-6.12 tools | e2e.sh quirks-haswell 6.12 --cpu Haswell
 	e2e-quirks-broadwell | qemu module-6.1 tools | e2e.sh quirks-broadwell 6.1 --cpu Broadwell

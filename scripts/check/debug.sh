@@ -29,9 +29,9 @@ AT_ONCE=${AT_ONCE:-2}
 PER_BOOT=6
 TIMEOUT=3600
 
-# programs: all that e2e.sh runs on a machine with a PMU, in handfuls
+# programs: all that e2e.sh runs on a machine with a PMU, in handfuls, but kexec's
 programs() {
-	(cd "$ROOT/tools/tests" && ls -- *_test.c *_test.sh) | grep -v '^nopmu' |
+	(cd "$ROOT/tools/tests" && ls -- *_test.c *_test.sh) | grep -v '^nopmu\|^kexec' |
 		sed 's/\.[a-z]*$//' | xargs -n "$PER_BOOT"
 }
 

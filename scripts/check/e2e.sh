@@ -11,7 +11,8 @@
 # NAME picks the tests: `nopmu*` runs tools/tests/nopmu*_test.c, which expect no
 # PMU that pmuring knows; `quirks*` those of CPU models; `late` those whose right answer
 # does not depend on where a PMI arrives; `lossy` those that stand the loss of PMIs;
-# `stale` some that count; any other name all but nopmu's. TESTS="exec_test task_test"
+# `stale` some that count; `kexec` the one that starts another kernel; any other name all
+# but these and nopmu's. TESTS="exec_test task_test"
 # picks among them. The module is that of module.sh (kunit.sh for a test kernel), the
 # programs are those of `make tools`; on 6.1 the tool is the one built with sanitizers.
 
@@ -57,6 +58,8 @@ chosen() {
 		e2e-lossy:*) ;;
 		e2e-stale:count_* | e2e-stale:coexist_* | e2e-stale:silent_*) echo "$test" ;;
 		e2e-stale:*) ;;
+		e2e-kexec:kexec_*) echo "$test" ;;
+		e2e-kexec:* | *:kexec_*) ;;
 		*:nopmu*) ;;
 		*) echo "$test" ;;
 		esac
@@ -75,6 +78,9 @@ boot() {
 	for file in "$BUILD"/tests/*; do
 		case $file in *_test) ;; *) files+=(--file "$file:/tests/") ;; esac
 	done
+	# a guest that starts the next kernel has its image
+	[ "$NAME" != e2e-kexec ] ||
+		files+=(--file "$("$ROOT/scripts/kernel/stock.sh" "$KERNEL")/vmlinuz")
 	"$ROOT/scripts/vm/run" --kernel "$IMAGE" --name "$NAME" --log "$OUT/$NAME.console" \
 		--timeout 1500 "${VM[@]}" --program "$(tool)" --program perf \
 		"${files[@]}" "$@" -- \

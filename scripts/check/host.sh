@@ -32,7 +32,7 @@ require
 make -C "$ROOT" -j"$JOBS" module KVER="$KVER" tools >&2
 MARK="pmuring check-host $$"
 echo "$MARK" > /dev/kmsg
-TESTS=$(find "$BUILD/tests" -name '*_test' ! -name 'nopmu*' | sort)
+TESTS=$(find "$BUILD/tests" -name '*_test' ! -name 'nopmu*' ! -name 'kexec*' | sort)
 [ -n "$TESTS" ] || die "no tests in build/tests"
 # shellcheck disable=SC2086	# one word for each test
 sh "$ROOT/scripts/check/run-tests.sh" "$BUILD/$KVER/pmuring.ko" $TESTS | tee "$LOG"

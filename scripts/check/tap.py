@@ -7,7 +7,7 @@
 
 `tap` reads what scripts/check/run-tests.sh printed: per test program its TAP
 stream between a "# RUN name" and a "# EXIT name status" line, at the end
-"# DONE". `ktap` reads a console log with the KTAP of KUnit suites.
+"# DONE"; "# AGAIN name": it will run once more, and that counts. `ktap` reads a console log with the KTAP of KUnit suites.
 
 Whatever was expected and is not there is a failure: a test or suite that did
 not run, no plan, fewer or more results than the plan, a repeated number, an
@@ -117,7 +117,7 @@ def close_stream(stream, status, report):
 def tap(lines, expected, report):
     stream, ran, done = None, set(), False
     for line in lines:
-        mark = re.match(r'# (RUN|EXIT|DONE)\b ?(\S*) ?(\d*)$', line)
+        mark = re.match(r'# (RUN|AGAIN|EXIT|DONE)\b ?(\S*) ?(\d*)$', line)
         if not mark:
             if stream:
                 stream.feed(line)
@@ -125,6 +125,9 @@ def tap(lines, expected, report):
         kind, name, status = mark.groups()
         if kind == 'EXIT' and stream and name == stream.name:
             close_stream(stream, int(status), report)
+            stream = None
+            continue
+        if kind == 'AGAIN' and stream and name == stream.name:
             stream = None
             continue
         if stream:
