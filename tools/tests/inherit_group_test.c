@@ -7,12 +7,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "deputy.h"
 #include "door.h"
 #include "events.h"
+#include "follower.h"
 #include "machine.h"
+#include "software.h"
 #include "tap.h"
 #include "workload.h"
 
@@ -300,19 +303,74 @@ static void ids(void)
 	deputies_end(&chain);
 }
 
+#define MANY		20
+#define FORKS		300
+
+/* one after the other; each inherits a group of MANY more than its leader */
+static void fork_often(int go, int told)
+{
+	cpu_pin(1);
+	tell(told, 0);
+	wait_for_go(go);
+	for (int i = 0; i < FORKS; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+	_exit(0);
+}
+
+/* a reader on another CPU never finds half of the group that a fork is copying */
+static void copies_come_whole(void)
+{
+	struct perf_event_attr attr = software(PERF_COUNT_SW_DUMMY);
+	int fds[1 + MANY], reads = 0, wrong = 0;
+	uint64_t words[1 + 1 + MANY];
+	struct follower follower;
+
+	if (cpu_possible() < 2 || !cpu_is_online(1)) {
+		skip(2, "one CPU");
+		return;
+	}
+	attr.inherit = 1;
+	attr.disabled = 0;
+	attr.read_format = PERF_FORMAT_GROUP;
+	cpu_pin(0);
+	follower_start(&follower, fork_often);
+	follower_tells(&follower);
+	for (int i = 0; i <= MANY; i++) {
+		fds[i] = door_open_event(&attr, follower.pid, -1, i ? fds[0] : -1, 0);
+		if (fds[i] < 0)
+			bail_out("no group");
+	}
+	follower_go(&follower);
+	for (; waitpid(follower.pid, NULL, WNOHANG) != follower.pid; reads++)
+		wrong += read(fds[0], words, sizeof(words)) != sizeof(words) ||
+			 words[0] != 1 + MANY;
+	is(wrong, 0, "read while its task forks %d times: the group is whole", FORKS);
+	ok(reads, "  it was read");
+	for (int i = MANY; i >= 0; i--)
+		close(fds[i]);
+	close(follower.go);
+	close(follower.tell);
+}
+
 int main(void)
 {
 	int log = kernel_log_open();
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(15 + 2 * 2 + 2 * 2 + 4 + 2 + 2 * 3 + 1 + 2);
+	plan(15 + 2 * 2 + 2 * 2 + 4 + 2 + 2 * 3 + 1 + 2 + 2);
 	cpu_pin(0);
 	grows_up();
 	member_leaves(kernel_open, "perf");
 	member_leaves(door_open_event, "pmuring");
 	inherit_stat();
 	ids();
+	copies_come_whole();
 	sleep_ms(50);
 	is(module_info().events, 0, "no event is left");
 	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
