@@ -2,7 +2,8 @@
 /*
  * An exec of a program that its user may not look into, because it has its owner's
  * rights or cannot be read: what was opened on the old program is over before the
- * new one is loaded, and what is opened meanwhile never counts it. As perf.
+ * new one is loaded. As perf. Opens that race with the exec are tried as well; an open
+ * without exec_update_lock is not noticed by that.
  */
 #include <fcntl.h>
 #include <limits.h>
