@@ -53,6 +53,11 @@ GROUPS = [
         ('open + close, the only one', 1.0),
         ('open + close, 2000 other tasks with events', 1.5),
     ]),
+    ('storm', 'on a CPU where another user does its worst', [
+        (f'{storm}: {what}', 1.5)
+        for storm in ('calm', 'open + close', 'SET_OUTPUT', 'fork 2080 events')
+        for what in ('open', 'close', 'switch', 'latest wake-up')
+    ]),
 ]
 LABELS = {
     '4 events on one task': '4 events, the other without',

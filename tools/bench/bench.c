@@ -89,8 +89,10 @@ int bench_open(struct perf_event_attr *attr, int group_fd)
 	return syscall(SYS_perf_event_open, attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* as many descriptors as root can have */
-static void raise_limits(void)
+/**
+ * bench_raise_limits - as many descriptors as a crowd needs; for root only
+ */
+void bench_raise_limits(void)
 {
 	struct rlimit limit = { MOST_FILES, MOST_FILES };
 
@@ -112,7 +114,7 @@ static void gather(struct perf_event_attr *attr, unsigned int tasks, int ready)
 	pthread_attr_t small;
 	pthread_t thread;
 
-	raise_limits();
+	bench_raise_limits();
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, STACK_SIZE);
 	while (tasks--) {

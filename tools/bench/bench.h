@@ -39,6 +39,7 @@ static inline uint64_t bench_now(void)
 void bench_begin(int argc, char **argv);
 __attribute__((noreturn)) void bench_fail(const char *what);
 int bench_open(struct perf_event_attr *attr, int group_fd);
+void bench_raise_limits(void);
 pid_t bench_crowd(struct perf_event_attr *attr, unsigned int tasks);
 void bench_end_crowd(pid_t pid);
 void bench_result(const char *row, double value);
