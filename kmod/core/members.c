@@ -126,6 +126,15 @@ static unsigned int collect_members(struct pmr_event *leader, struct pmr_event *
 	return number;
 }
 
+/* Apart, since a list this long is cleared on entry. */
+static noinline int group_fits(struct pmr_event *leader, struct pmr_event *event)
+{
+	struct pmr_hw *hws[PMR_COUNTERS_MAX];
+	unsigned int number = collect_members(leader, event, hws);
+
+	return number <= PMR_COUNTERS_MAX && pmr_pmu->fits(hws, number) ? 0 : -EINVAL;
+}
+
 /**
  * pmr_group_fits() - could a group ever count together?
  * @leader: its leader; or what somebody took for one, and is a sibling itself
@@ -135,16 +144,16 @@ static unsigned int collect_members(struct pmr_event *leader, struct pmr_event *
  */
 int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
 {
-	struct pmr_hw *hws[PMR_COUNTERS_MAX];
-	unsigned int number;
+	struct pmr_hw *hw = &event->hw;
 
 	lockdep_assert_held(&leader->context->mutex);
 	if (event->hw.pmu->software)
 		return 0;
+	if (leader == event && !event->nr_siblings)
+		return pmr_pmu->fits(&hw, 1) ? 0 : -EINVAL;
 	if (!pmr_event_is_leader(leader))
 		return -EINVAL;
-	number = collect_members(leader, event, hws);
-	return number <= PMR_COUNTERS_MAX && pmr_pmu->fits(hws, number) ? 0 : -EINVAL;
+	return group_fits(leader, event);
 }
 
 /**

@@ -177,14 +177,19 @@ static bool intel_add(struct pmr_hw *const *hws, unsigned int number)
 	return true;
 }
 
-/* Task context, may sleep. */
-static bool intel_fits(struct pmr_hw *const *hws, unsigned int number)
+static noinline bool fit_together(struct pmr_hw *const *hws, unsigned int number)
 {
 	struct pmr_hw *owner[PMR_COUNTERS_MAX] = {};
 	u64 full;
 
-	might_sleep();
 	return pmr_counters_assign(owner, hws, number, &full);
+}
+
+/* Task context, may sleep. */
+static bool intel_fits(struct pmr_hw *const *hws, unsigned int number)
+{
+	might_sleep();
+	return number == 1 ? hws[0]->allowed : fit_together(hws, number);
 }
 
 /*
