@@ -40,17 +40,6 @@ void pmr_context_init(struct pmr_context *context)
 }
 
 /**
- * pmr_context_time() - ns that a context has been in
- * @context: context, locked
- */
-u64 pmr_context_time(const struct pmr_context *context)
-{
-	if (context->on_cpu < 0)
-		return context->time;
-	return context->time + (pmr_clock() - context->since);
-}
-
-/**
  * struct call - a function on its way to the CPU of a context
  * @context: context
  * @fn: function

@@ -130,7 +130,6 @@ typedef void (*pmr_context_fn)(struct pmr_context *context, void *arg);
 typedef void (*pmr_event_fn)(struct pmr_event *event, void *arg);
 
 void pmr_context_init(struct pmr_context *context);
-u64 pmr_context_time(const struct pmr_context *context);
 void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg);
 void pmr_sideband_here(pmr_event_fn fn, void *arg);
 void pmr_active_here(pmr_event_fn fn, void *arg);
@@ -226,6 +225,17 @@ static inline void pmr_clock_release(void)
 static inline u64 pmr_clock(void)
 {
 	return this_cpu_read(pmr_clock_held) ?: local_clock();
+}
+
+/**
+ * pmr_context_time() - ns that a context has been in
+ * @context: context, locked
+ */
+static inline u64 pmr_context_time(const struct pmr_context *context)
+{
+	if (context->on_cpu < 0)
+		return context->time;
+	return context->time + (pmr_clock() - context->since);
 }
 
 /**

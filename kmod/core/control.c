@@ -24,7 +24,7 @@ static void enable(struct pmr_context *context, void *arg)
 	pmr_group_update_times(event->leader, now);
 	event->state = PMR_STATE_INACTIVE;
 	pmr_event_start(event, now);
-	pmr_event_update_user_page(event);
+	pmr_event_update_user_page(event, now);
 }
 
 /**
@@ -48,7 +48,7 @@ void pmr_event_disable_locked(struct pmr_event *event)
 		pmr_event_stop(event, now);
 	event->state = PMR_STATE_OFF;
 	pmr_wait_place(event->leader);
-	pmr_event_update_user_page(event);
+	pmr_event_update_user_page(event, now);
 }
 
 static void disable(struct pmr_context *context, void *arg)
@@ -62,7 +62,7 @@ static void reset(struct pmr_context *context, void *arg)
 
 	event->hw.base = event->state == PMR_STATE_ACTIVE ? event->hw.pmu->count(&event->hw) :
 							    event->hw.count;
-	pmr_event_update_user_page(event);
+	pmr_event_update_user_page(event, pmr_context_time(context));
 }
 
 /* An event and its copies; the mutex of its context is held. */

@@ -40,12 +40,13 @@ static void read_one(struct pmr_context *context, void *arg)
 {
 	struct read *read = arg;
 	struct pmr_event *event = read->event;
+	u64 now = pmr_context_time(context);
 
-	pmr_event_update_times(event, pmr_context_time(context));
+	pmr_event_update_times(event, now);
 	read->value->count += count_of(event);
 	read->value->enabled += event->enabled;
 	read->value->running += event->running;
-	pmr_event_update_user_page(event);
+	pmr_event_update_user_page(event, now);
 }
 
 /**
@@ -153,7 +154,7 @@ static void add_counts(struct group_read *read, struct pmr_event *leader, u64 no
 		count += read->stride;
 		*count += count_of(event);
 	}
-	pmr_event_update_user_page(leader);
+	pmr_event_update_user_page(leader, now);
 }
 
 /* An exec may take members out of a group until its context is locked. */

@@ -315,11 +315,24 @@ unsigned int pmr_read_words(u64 format, unsigned int members);
 int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event);
 
 /* core/user_page.c */
-void pmr_event_update_user_page(struct pmr_event *event);
+void pmr_event_publish(struct pmr_event *event, u64 now);
 void pmr_event_init_user_page(struct perf_event_mmap_page *page);
 void pmr_event_map_user_page(struct pmr_event *event, struct perf_event_mmap_page *page,
 			     bool counter);
 void pmr_event_unmap_user_page(struct pmr_event *event);
 void pmr_user_page_init(void);
+
+/**
+ * pmr_event_update_user_page() - publish count and times, if the event has a user page
+ * @event: event on its CPU or out, interrupts off, its context locked
+ * @now: pmr_context_time() of its context
+ *
+ * Inline, since each switch passes here twice for each event, and few have a page.
+ */
+static inline void pmr_event_update_user_page(struct pmr_event *event, u64 now)
+{
+	if (unlikely(event->user_page))
+		pmr_event_publish(event, now);
+}
 
 #endif /* PMR_EVENT_H */

@@ -113,7 +113,7 @@ static noinline void end_throttling(struct pmr_event *event)
 		pmr_tick_start();
 }
 
-static void has_started(struct pmr_event *event, u64 now)
+static __always_inline void has_started(struct pmr_event *event, u64 now)
 {
 	pmr_event_update_times(event, now);
 	event->state = PMR_STATE_ACTIVE;
@@ -124,16 +124,19 @@ static void has_started(struct pmr_event *event, u64 now)
 		pmr_freq_start(event, local_clock());
 		pmr_tick_start();
 	}
-	pmr_event_update_user_page(event);
+	pmr_event_update_user_page(event, now);
 }
 
-static bool start_one(struct pmr_event *event, u64 now)
+/* The list of one is not on the stack: that would have to be guarded at each switch. */
+static __always_inline bool start_one(struct pmr_event *event, u64 now)
 {
+	struct pmr_hw **hws = this_cpu_ptr(&members)->hws;
 	struct pmr_hw *hw = &event->hw;
 
 	if (unlikely(hw->throttled))
 		end_throttling(event);
-	if (!hw->pmu->add(&hw, 1))
+	hws[0] = hw;
+	if (!hw->pmu->add(hws, 1))
 		return false;
 	has_started(event, now);
 	return true;
@@ -163,7 +166,7 @@ static void start_software(struct pmr_event *event, u64 now)
 		start_one(event, now);
 }
 
-static bool start_many(struct pmr_event *leader, u64 now)
+static noinline bool start_many(struct pmr_event *leader, u64 now)
 {
 	struct pmr_hw **hws = this_cpu_ptr(&members)->hws;
 	unsigned int number = collect_hardware(leader, hws), i;
@@ -220,7 +223,7 @@ bool pmr_counters_left(void)
 }
 
 /* An exclusive group shares the PMU with nobody. */
-static bool may_share(const struct pmr_event *leader)
+static __always_inline bool may_share(const struct pmr_event *leader)
 {
 	const struct counting *here = this_cpu_ptr(&counting);
 
@@ -321,7 +324,7 @@ void pmr_event_stop(struct pmr_event *event, u64 now)
 		__this_cpu_dec(counting.hardware);
 	if (unlikely(__this_cpu_read(counting.exclusive) == event))
 		__this_cpu_write(counting.exclusive, NULL);
-	pmr_event_update_user_page(event);
+	pmr_event_update_user_page(event, now);
 }
 
 /**

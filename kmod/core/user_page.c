@@ -4,7 +4,7 @@
  * and the counter (pmu/user_page.h): the times, and the conversion of the TSC
  * into the clock that stamps them.
  *
- * pmr_event_update_user_page(): event's CPU, interrupts off, context locked.
+ * pmr_event_publish(): event's CPU, interrupts off, context locked.
  * pmr_event_map_user_page() and _unmap(): task context. No other locks.
  */
 #include <linux/clocksource.h>
@@ -60,9 +60,9 @@ void pmr_event_init_user_page(struct perf_event_mmap_page *page)
 }
 
 /* As of now, whenever the event's own were last brought up to date. */
-static void publish_times(const struct pmr_event *event, struct perf_event_mmap_page *page)
+static void publish_times(const struct pmr_event *event, struct perf_event_mmap_page *page, u64 now)
 {
-	u64 passed = pmr_context_time(event->context) - event->since;
+	u64 passed = now - event->since;
 	bool enabled = event->state >= PMR_STATE_INACTIVE &&
 		       event->leader->state > PMR_STATE_OFF;
 	bool running = event->state == PMR_STATE_ACTIVE;
@@ -93,19 +93,22 @@ static void publish_clock(const struct pmr_event *event, struct perf_event_mmap_
 }
 
 /**
- * pmr_event_update_user_page() - publish count and times as of now
- * @event: event
+ * pmr_event_publish() - publish count and times as of now
+ * @event: event with a user page
+ * @now: pmr_context_time() of its context
  */
-void pmr_event_update_user_page(struct pmr_event *event)
+void pmr_event_publish(struct pmr_event *event, u64 now)
 {
 	struct perf_event_mmap_page *page = event->user_page;
 
-	if (likely(!page))
-		return;
 	lockdep_assert_irqs_disabled();
 	lockdep_assert_held(&event->context->lock);
-	/* Root can forbid it at any time; until it is mapped anew. */
-	if (event->hw.user_page && unlikely(!pmr_rdpmc_possible()))
+	/*
+	 * Root can forbid it at any time; until it is mapped anew. Looked at when the
+	 * event starts: its reader does not run before.
+	 */
+	if (event->hw.user_page && event->state == PMR_STATE_ACTIVE &&
+	    unlikely(!pmr_rdpmc_possible()))
 		event->hw.user_page = NULL;
 	pmr_user_page_begin(page);
 	page->cap_user_rdpmc = !!event->hw.user_page;
@@ -116,7 +119,7 @@ void pmr_event_update_user_page(struct pmr_event *event)
 		page->index = 0;
 		page->offset = event->hw.count - event->hw.base + event->child_count;
 	}
-	publish_times(event, page);
+	publish_times(event, page, now);
 	publish_clock(event, page);
 	pmr_user_page_end(page);
 }
@@ -131,11 +134,12 @@ static void map(struct pmr_context *context, void *arg)
 {
 	struct map *map = arg;
 	struct pmr_event *event = map->event;
+	u64 now = pmr_context_time(context);
 
-	pmr_event_update_times(event, pmr_context_time(context));
+	pmr_event_update_times(event, now);
 	event->user_page = map->page;
 	event->hw.user_page = map->counter ? map->page : NULL;
-	pmr_event_update_user_page(event);
+	pmr_event_update_user_page(event, now);
 }
 
 /**

@@ -5,37 +5,11 @@
  * NMI reads the table. No locks.
  */
 #include <linux/bitops.h>
-#include <linux/bug.h>
-#include <linux/lockdep.h>
-#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "pmu/x86/counters.h"
 
 DEFINE_PER_CPU(struct pmr_counters, pmr_counters);
-
-/**
- * pmr_counters_pick() - choose a counter
- * @allowed: counters that can count the event
- * @used: counters that are taken
- * @last: the one it ran on before, or -1
- *
- * An event goes back to its last counter when it can. Otherwise it takes a
- * fixed counter, which nothing else could use as well, before a general one.
- *
- * Return: number of the counter, or -1.
- */
-int pmr_counters_pick(u64 allowed, u64 used, int last)
-{
-	u64 unused = allowed & ~used;
-	u64 fixed = unused & GENMASK_ULL(PMR_COUNTERS_MAX - 1, PMR_FIXED_BASE);
-
-	if (!unused)
-		return -1;
-	if (last >= 0 && unused & BIT_ULL(last))
-		return last;
-	return __ffs64(fixed ? fixed : unused);
-}
 
 /*
  * Finds a counter for one more event by moving others: a path of events, each
@@ -103,49 +77,6 @@ bool pmr_counters_assign(struct pmr_hw **owner, struct pmr_hw *const *hws, unsig
 		}
 	}
 	return true;
-}
-
-/**
- * pmr_counters_occupy() - enter an event into the table
- * @counters: table of this CPU
- * @hw: event
- * @idx: free counter
- */
-void pmr_counters_occupy(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
-{
-	lockdep_assert_irqs_disabled();
-	/* Free in production: each switch comes this way. */
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
-		WARN_ON_ONCE(counters->active & BIT_ULL(idx));
-	hw->idx = idx;
-	hw->last_idx = idx;
-	counters->hw[idx] = hw;
-	counters->seen &= ~BIT_ULL(idx);
-	if (hw->kernel)
-		counters->kernel |= BIT_ULL(idx);
-	barrier();	/* the NMI follows @hw where it sees the bit */
-	WRITE_ONCE(counters->active, counters->active | BIT_ULL(idx));
-}
-
-/**
- * pmr_counters_vacate() - take an event out of the table
- * @counters: table of this CPU
- * @hw: event whose counter has been stopped
- *
- * From here on the NMI does not touch @hw.
- */
-void pmr_counters_vacate(struct pmr_counters *counters, struct pmr_hw *hw)
-{
-	u64 bit = BIT_ULL(hw->idx);
-
-	lockdep_assert_irqs_disabled();
-	WRITE_ONCE(counters->active, counters->active & ~bit);
-	barrier();	/* the NMI must not follow @hw once it is reused */
-	counters->kernel &= ~bit;
-	counters->dirty |= bit;
-	counters->full = counters->silenced;
-	counters->hw[hw->idx] = NULL;
-	hw->idx = -1;
 }
 
 /**

@@ -88,7 +88,7 @@ static void address_counter(struct pmr_hw *hw, int idx)
 }
 
 /* The counter has been loaded. */
-static void run(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
+static __always_inline void run(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 {
 	pmr_counters_occupy(counters, hw, idx);
 	select_event(counters, hw);
@@ -96,7 +96,7 @@ static void run(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 		pmr_publish_counter(hw);
 }
 
-static void start(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
+static __always_inline void start(struct pmr_counters *counters, struct pmr_hw *hw, int idx)
 {
 	address_counter(hw, idx);
 	load(hw);
@@ -228,7 +228,7 @@ static __always_inline void fold(struct pmr_hw *hw, u64 raw)
 }
 
 /* Return: the last value of its counter. */
-static u64 take_off(struct pmr_counters *counters, struct pmr_hw *hw)
+static __always_inline u64 take_off(struct pmr_counters *counters, struct pmr_hw *hw)
 {
 	u64 raw;
 
