@@ -162,6 +162,7 @@ struct pmr_throttle {
  * @read_due: copy: the reaper writes its READ record on the CPU of the ring
  * @end_pid: copy: pid of its task when it ended, for that record
  * @end_tid: copy: likewise
+ * @forked: the last fork of its task that has copied it, see core/inherit.c
  * @picked: in a list that a holder of the context's mutex makes of a group
  * @child_count: top: counts of copies whose tasks have ended
  * @child_enabled: top: and their times
@@ -230,6 +231,7 @@ struct pmr_event {
 	bool read_due;
 	u32 end_pid;
 	u32 end_tid;
+	u64 forked;
 	struct list_head picked;
 	u64 child_count;
 	u64 child_enabled;

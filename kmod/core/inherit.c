@@ -20,6 +20,12 @@
 #include "pmu/period.h"
 #include "pmu/x86/rdpmc.h"
 
+/*
+ * Events that are copied with interrupts off at a time, but for a group, which is copied
+ * whole.
+ */
+#define PORTION		64
+
 static atomic64_t missed;
 
 /* The part that the PMU sees: as the original's, but nothing counted yet. */
@@ -74,18 +80,28 @@ static bool is_inherited(const struct pmr_event *event, u64 clone_flags)
 /**
  * struct fork - a fork in progress
  * @context: the child's context
+ * @id: of this fork, never 0
  * @spares: events to make copies of
  * @number: how many
+ * @wanted: spares that the next portion takes
+ * @short_of_memory: there will be no more of them
  * @group: copies of the group that is being copied
  * @clone_flags: of the fork
+ * @total: copies to be made, when the fork began
+ * @copied: copies made
  * @missed: copies that could not be made
  */
 struct fork {
 	struct pmr_context *context;
+	u64 id;
 	struct list_head spares;
 	unsigned int number;
+	unsigned int wanted;
+	bool short_of_memory;
 	struct list_head group;
 	u64 clone_flags;
+	unsigned int total;
+	unsigned int copied;
 	unsigned int missed;
 };
 
@@ -96,6 +112,7 @@ static struct pmr_event *copy_event(struct fork *fork, struct pmr_event *event,
 
 	list_del_init(&copy->all);
 	fork->number--;
+	fork->copied++;
 	fill_copy(copy, event, fork->context);
 	pmr_group_attach(copy, leader ?: copy);
 	list_add_tail(&copy->picked, &fork->group);
@@ -145,19 +162,51 @@ static void publish_group(struct fork *fork)
 	}
 }
 
-/* A group whole or not at all: nobody could read it together with half a copy. */
-static void copy_group(struct fork *fork, struct pmr_event *leader)
+/* Its siblings as well: if the leader is closed before the next portion, they are leaders. */
+static void mark_group(struct fork *fork, struct pmr_event *leader)
+{
+	struct pmr_event *sibling;
+
+	leader->forked = fork->id;
+	pmr_for_each_sibling(sibling, leader)
+		sibling->forked = fork->id;
+}
+
+/*
+ * A portion, or as many as are left to copy, or a big group takes. If groups have come
+ * meanwhile, more than are likely to come again.
+ */
+static unsigned int spares_for(const struct fork *fork, unsigned int members)
+{
+	unsigned int done = fork->copied + fork->missed;
+	unsigned int left = fork->total > done ? fork->total - done : PORTION;
+
+	return max(members, min_t(unsigned int, left, PORTION));
+}
+
+/*
+ * A group whole or not at all: nobody could read it together with half a copy.
+ *
+ * Return: false if it takes more spares.
+ */
+static bool copy_group(struct fork *fork, struct pmr_event *leader)
 {
 	unsigned int members = 1 + leader->nr_siblings;
 
-	if (!is_inherited(leader, fork->clone_flags))
-		return;
+	if (leader->forked == fork->id || !is_inherited(leader, fork->clone_flags))
+		return true;
+	if (fork->number < members && !fork->short_of_memory) {
+		fork->wanted = spares_for(fork, members);
+		return false;
+	}
+	mark_group(fork, leader);
 	if (fork->number < members) {
 		fork->missed += members;
-		return;
+		return true;
 	}
 	copy_members(fork, leader);
 	publish_group(fork);
+	return true;
 }
 
 /* PERF_RECORD_READ tells what one task has counted. */
@@ -176,7 +225,7 @@ static void found_family(struct fork *fork, struct pmr_context *parent)
 	static atomic64_t families;
 	struct pmr_event *event;
 
-	if (fork->missed || fork->context->number != parent->number)
+	if (fork->copied != parent->number || fork->context->number != parent->number)
 		return;
 	list_for_each_entry(event, &parent->events, all)
 		if (!may_be_exchanged(event, fork->clone_flags))
@@ -196,39 +245,37 @@ static unsigned int number_of_copies(struct pmr_context *parent, u64 clone_flags
 	return number;
 }
 
-static void copy_groups(struct fork *fork, struct pmr_context *parent)
+/* Return: true if all groups of the list have been copied. */
+static bool copy_list(struct fork *fork, struct list_head *groups)
 {
 	struct pmr_event *leader;
 
-	list_for_each_entry(leader, &parent->pinned, entry)
-		copy_group(fork, leader);
-	list_for_each_entry(leader, &parent->flexible, entry)
-		copy_group(fork, leader);
-	found_family(fork, parent);
+	list_for_each_entry(leader, groups, entry)
+		if (!copy_group(fork, leader))
+			return false;
+	return true;
 }
 
 /*
- * All groups under one holding of the locks, so that a family has the same events.
- * Interrupts are off for as long as that takes, some 0.3 us for each event.
+ * As many groups as there are spares for. Interrupts are off meanwhile, some 0.3 us for
+ * each event; between two portions groups may change as before or after the fork.
  *
- * Return: 0, or how many spare events it takes: the groups have grown.
+ * Return: true if all have been copied.
  */
-static unsigned int copy_all(struct fork *fork, struct pmr_context *parent, bool short_of_memory)
+static bool copy_portion(struct fork *fork, struct pmr_context *parent)
 {
 	struct pmr_context *context = fork->context;
-	unsigned int needed;
 	unsigned long flags;
+	bool all;
 
 	raw_spin_lock_irqsave(&parent->lock, flags);
-	needed = number_of_copies(parent, fork->clone_flags);
-	if (needed <= fork->number || short_of_memory) {
-		raw_spin_lock_nested(&context->lock, SINGLE_DEPTH_NESTING);
-		copy_groups(fork, parent);
-		raw_spin_unlock(&context->lock);
-		needed = 0;
-	}
+	raw_spin_lock_nested(&context->lock, SINGLE_DEPTH_NESTING);
+	all = copy_list(fork, &parent->pinned) && copy_list(fork, &parent->flexible);
+	if (all)
+		found_family(fork, parent);
+	raw_spin_unlock(&context->lock);
 	raw_spin_unlock_irqrestore(&parent->lock, flags);
-	return needed;
+	return all;
 }
 
 static void report_missed(struct task_struct *child, unsigned int number)
@@ -241,20 +288,19 @@ static void report_missed(struct task_struct *child, unsigned int number)
 /*
  * Nothing may sleep here. The task that forks pays: its memory cgroup is charged, if
  * need be beyond its limit, which the next allocation of the task then has to mend.
- *
- * Return: false if there is no memory.
  */
-static bool take_spares(struct fork *fork, unsigned int number)
+static void take_spares(struct fork *fork)
 {
 	struct pmr_event *event;
 
-	for (; fork->number < number; fork->number++) {
+	for (; fork->number < fork->wanted; fork->number++) {
 		event = kzalloc(sizeof(*event), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
-		if (!event)
-			return false;
+		if (!event) {
+			fork->short_of_memory = true;
+			return;
+		}
 		list_add(&event->all, &fork->spares);
 	}
-	return true;
 }
 
 static void free_spares(struct fork *fork)
@@ -268,7 +314,11 @@ static void free_spares(struct fork *fork)
 static void inherit(struct pmr_context *parent, struct task_struct *child, u64 clone_flags,
 		    unsigned int number)
 {
+	static atomic64_t forks;
 	struct fork fork = {
+		.id = atomic64_inc_return(&forks),
+		.wanted = min_t(unsigned int, number, PORTION),
+		.total = number,
 		.spares = LIST_HEAD_INIT(fork.spares),
 		.group = LIST_HEAD_INIT(fork.group),
 		.clone_flags = clone_flags,
@@ -279,10 +329,10 @@ static void inherit(struct pmr_context *parent, struct task_struct *child, u64 c
 		report_missed(child, number);
 		return;
 	}
-	/* Groups may grow meanwhile, but not without end: a context's events are limited. */
+	/* Groups may come meanwhile, but not without end: a context's events are limited. */
 	do
-		number = copy_all(&fork, parent, !take_spares(&fork, number));
-	while (number);
+		take_spares(&fork);
+	while (!copy_portion(&fork, parent));
 	free_spares(&fork);
 	if (fork.missed)
 		report_missed(child, fork.missed);
