@@ -39,6 +39,29 @@ void pmr_context_init(struct pmr_context *context)
 	refcount_set(&context->ref, 1);
 }
 
+/*
+ * Interrupts off: runs the function if this is the right CPU.
+ *
+ * Return: false if it is not.
+ */
+static __always_inline bool try_here(struct pmr_context *context, pmr_context_fn fn, void *arg)
+{
+	bool here, done;
+
+	lockdep_assert_irqs_disabled();
+	pmr_clock_hold();
+	raw_spin_lock(&context->lock);
+	here = context->on_cpu == smp_processor_id();
+	done = here || context->on_cpu < 0;
+	if (likely(done))
+		fn(context, arg);
+	raw_spin_unlock(&context->lock);
+	if (here && __this_cpu_read(pmr_schedule_due))
+		pmr_schedule_fill();
+	pmr_clock_release();
+	return done;
+}
+
 /**
  * struct call - a function on its way to the CPU of a context
  * @context: context
@@ -53,25 +76,23 @@ struct call {
 	bool done;
 };
 
-/* On any CPU, interrupts off: runs the function if this is the right one. */
+/* On the CPU that the context was in on. */
 static void try_call(void *info)
 {
 	struct call *call = info;
-	struct pmr_context *context = call->context;
-	bool here;
 
-	lockdep_assert_irqs_disabled();
-	pmr_clock_hold();
-	raw_spin_lock(&context->lock);
-	here = context->on_cpu == smp_processor_id();
-	if (here || context->on_cpu < 0) {
-		call->fn(context, call->arg);
-		call->done = true;
-	}
-	raw_spin_unlock(&context->lock);
-	if (call->done && here)
-		pmr_schedule_fill();
-	pmr_clock_release();
+	call->done = try_here(call->context, call->fn, call->arg);
+}
+
+/* Return: true if it has run; the task may have moved on. */
+static noinline bool call_there(struct pmr_context *context, pmr_context_fn fn, void *arg)
+{
+	struct call call = { .context = context, .fn = fn, .arg = arg };
+	int cpu = READ_ONCE(context->on_cpu);
+
+	if (cpu >= 0)
+		smp_call_function_single(cpu, try_call, &call, 1);
+	return call.done;
 }
 
 /**
@@ -86,21 +107,15 @@ static void try_call(void *info)
  */
 void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg)
 {
-	struct call call = { .context = context, .fn = fn, .arg = arg };
 	unsigned long flags;
-	int cpu;
+	bool done;
 
 	lockdep_assert_irqs_enabled();	/* or two CPUs could wait for each other's answer */
 	for (;;) {
 		local_irq_save(flags);
-		try_call(&call);
+		done = try_here(context, fn, arg);
 		local_irq_restore(flags);
-		if (call.done)
-			return;
-		cpu = READ_ONCE(context->on_cpu);
-		if (cpu >= 0)
-			smp_call_function_single(cpu, try_call, &call, 1);
-		if (call.done)
+		if (likely(done) || call_there(context, fn, arg))
 			return;
 		cond_resched();
 	}

@@ -97,7 +97,7 @@ static void pick_group(struct pmr_context *context, void *arg)
 		list_add_tail(&sibling->picked, &pick->members);
 }
 
-static void control_group(struct pmr_event *event, pmr_context_fn fn)
+static noinline void control_group(struct pmr_event *event, pmr_context_fn fn)
 {
 	struct pick pick = { .event = event, .members = LIST_HEAD_INIT(pick.members) };
 	struct pmr_event *member, *next;

@@ -73,6 +73,23 @@ void pmr_event_read(struct pmr_event *event, struct pmr_value *value)
 	mutex_unlock(&event->context->mutex);
 }
 
+/* Words of one member: count, id, losses. */
+static __always_inline unsigned int words_each(u64 format)
+{
+	return 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
+}
+
+static __always_inline unsigned int read_words(u64 format, unsigned int members)
+{
+	unsigned int each = words_each(format);
+	unsigned int once = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+			    !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+
+	if (!(format & PERF_FORMAT_GROUP))
+		return once + each;
+	return 1 + once + each * members;
+}
+
 /**
  * struct group_read - a group on its way from a context
  * @event: the member that is read; then each copy of the leader in turn
@@ -167,7 +184,7 @@ static void read_group(struct pmr_context *context, void *arg)
 	read->leader = leader;
 	read->generation = leader->generation;
 	read->nr_siblings = leader->nr_siblings;
-	read->used = pmr_read_words(format, leader->nr_siblings + 1);
+	read->used = read_words(format, leader->nr_siblings + 1);
 	if (read->used > read->room) {
 		read->error = -ENOSPC;
 		return;
@@ -203,15 +220,17 @@ static void read_with_copies(struct group_read *read)
 	}
 }
 
-/* Return: words that a group's counts take at most while the mutex is held. */
-static unsigned int group_words(struct pmr_event *event)
+/*
+ * Not locked: while the mutex is held a group only shrinks.
+ *
+ * Return: words that a group's counts take at most.
+ */
+static unsigned int group_words(const struct pmr_event *event)
 {
-	unsigned int words;
+	const struct pmr_event *leader = READ_ONCE(event->leader);
 
-	raw_spin_lock_irq(&event->context->lock);
-	words = pmr_read_words(event->attr.read_format, event->leader->nr_siblings + 1);
-	raw_spin_unlock_irq(&event->context->lock);
-	return words;
+	lockdep_assert_held(&event->context->mutex);
+	return read_words(event->attr.read_format, READ_ONCE(leader->nr_siblings) + 1);
 }
 
 /**
@@ -230,7 +249,7 @@ ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
 	u64 format = event->attr.read_format;
 	struct group_read read = {
 		.event = event,
-		.stride = pmr_read_words(format, 1) - pmr_read_words(format, 0),
+		.stride = words_each(format),
 	};
 
 	mutex_lock(&event->context->mutex);
@@ -258,19 +277,7 @@ ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
  */
 unsigned int pmr_read_words(u64 format, unsigned int members)
 {
-	unsigned int each = 1, once = 0;
-
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		once++;
-	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		once++;
-	if (format & PERF_FORMAT_ID)
-		each++;
-	if (format & PERF_FORMAT_LOST)
-		each++;
-	if (!(format & PERF_FORMAT_GROUP))
-		return once + each;
-	return 1 + once + each * members;
+	return read_words(format, members);
 }
 
 static bool too_big(const struct pmr_event *event, unsigned int members)

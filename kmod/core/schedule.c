@@ -231,9 +231,10 @@ static bool waits_here(const struct pmr_context *context)
 	return pmr_context_is_here(context) && context->waiting;
 }
 
-static void start_waiting(struct pmr_context *cpu_context, struct pmr_context *task_context)
+static __always_inline void start_waiting(struct pmr_context *cpu_context,
+					  struct pmr_context *task_context)
 {
-	if (!waits_here(cpu_context) && !waits_here(task_context))
+	if (likely(!waits_here(cpu_context) && !waits_here(task_context)))
 		return;
 	pmr_wait_start(cpu_context, task_context);
 	if (waits_here(cpu_context) || waits_here(task_context))
