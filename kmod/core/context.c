@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the context as such: its making, its clock, and how something is done to
- * its events wherever it may be in.
+ * Owns the context: initialization, clock, and context function calls.
  *
- * pmr_context_call(): task context, may spin until an IPI is answered. What it
- * calls runs on the CPU that the context is in on (or on any, while it is out)
- * with interrupts off and the context's lock held. pmr_sideband_here(),
- * pmr_active_here(): any context but NMI.
+ * pmr_context_call(): task context, may spin until an IPI is answered. The called
+ * function runs on the CPU that the context is scheduled in on, or on the calling CPU
+ * while the context is scheduled out, with interrupts off and the context's lock held.
+ * pmr_sideband_here(), pmr_active_here(): any context but NMI.
  */
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -19,7 +18,7 @@ DEFINE_PER_CPU(struct pmr_context *, pmr_task_context);
 DEFINE_PER_CPU(u64, pmr_clock_held);
 
 /**
- * pmr_context_init() - make an empty context that is out
+ * pmr_context_init() - initialize an empty context that is scheduled out
  * @context: zeroed context
  */
 void pmr_context_init(struct pmr_context *context)
@@ -63,11 +62,11 @@ static __always_inline bool try_here(struct pmr_context *context, pmr_context_fn
 }
 
 /**
- * struct call - a function on its way to the CPU of a context
+ * struct call - a context function call
  * @context: context
  * @fn: function
- * @arg: its argument
- * @done: it has run
+ * @arg: argument of @fn
+ * @done: @fn has run
  */
 struct call {
 	struct pmr_context *context;
@@ -96,21 +95,21 @@ static noinline bool call_there(struct pmr_context *context, pmr_context_fn fn, 
 }
 
 /**
- * pmr_context_call() - do something to a context where it is
+ * pmr_context_call() - run a function on the CPU of a context
  * @context: context
- * @fn: called once, on the CPU that the context is in on, or on this one
- *	while it is out; interrupts off, context locked
+ * @fn: called once, on the CPU that the context is scheduled in on, or on this one
+ *	while it is scheduled out; interrupts off, context locked
  * @arg: passed to @fn
  *
- * Counters that become free by it go to who waits for them. A task may move on
- * while the IPI is under way; then the next attempt goes after it.
+ * Afterwards freed counters go to waiting groups. A task may migrate while the IPI is in
+ * flight, so the call is retried until it finds the context.
  */
 void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg)
 {
 	unsigned long flags;
 	bool done;
 
-	lockdep_assert_irqs_enabled();	/* or two CPUs could wait for each other's answer */
+	lockdep_assert_irqs_enabled();	/* two CPUs could deadlock on each other's IPI */
 	for (;;) {
 		local_irq_save(flags);
 		done = try_here(context, fn, arg);
@@ -171,7 +170,7 @@ static void visit_here(struct pmr_context *context, visit_fn visit, pmr_event_fn
  * @fn: called for each with interrupts off and its context locked
  * @arg: passed to @fn
  *
- * They may be off, or for another CPU.
+ * The events may be disabled or bound to another CPU.
  */
 void pmr_sideband_here(pmr_event_fn fn, void *arg)
 {
@@ -184,12 +183,13 @@ void pmr_sideband_here(pmr_event_fn fn, void *arg)
 }
 
 /**
- * pmr_active_here() - visit the groups that count on this CPU
- * @fn: called for each of their members with interrupts off and its context locked; it
- *	may restart the event
+ * pmr_active_here() - visit the members of the groups that count on this CPU
+ * @fn: called for each with interrupts off and its context locked; it may restart the
+ *	event
  * @arg: passed to @fn
  *
- * As many as there are counters, and those that need none; not all that wait.
+ * Waiting groups are not visited one by one, so the cost is bounded by the counters and
+ * by the groups that need none.
  */
 void pmr_active_here(pmr_event_fn fn, void *arg)
 {

@@ -24,55 +24,56 @@
 struct pmr_task_slot;
 
 /*
- * Most events of one context: some things are done to all of them with interrupts
- * off. perf(1) opens each event of a task once for each CPU.
+ * Limit on the events of one context, because some operations walk all of them with
+ * interrupts off. perf(1) opens each event of a task once for each CPU.
  */
 #define PMR_CONTEXT_EVENTS_MAX	(2048 + 32 * num_possible_cpus())
 
 /**
  * struct pmr_context - events scheduled together
- * @lock: protects all fields but @mutex, @slot and @ref, and the
- *	scheduling state of the events; taken with interrupts off, also from
- *	sched_switch under the runqueue lock, so nothing may be woken under
- *	it. The NMI never takes it
- * @pinned: groups that must count or fail, by their leaders
- * @flexible: groups that take turns
+ * @lock: protects the fields down to @slot, except @mutex, and the scheduling
+ *	state of the events. Taken with interrupts off, also from sched_switch
+ *	under the runqueue lock, so no wake-up is allowed under it. The NMI
+ *	never takes it
+ * @pinned: leaders of the pinned groups
+ * @flexible: leaders of the flexible groups
  * @events: all events, siblings included
- * @sideband: those that ask for sideband records
- * @number: how many in @events
- * @active: how many of them count; 0 while the context is out
+ * @sideband: events that ask for sideband records
+ * @number: number of entries in @events
+ * @active: number of active events; 0 while the context is scheduled out
  * @pinned_waiting: a pinned group may be enabled and not counting
- * @waiting: flexible groups that found no counter when last tried
- * @on_cpu: the CPU it is in on, or -1
- * @exited: the task has ended; nothing can be added any more
+ * @waiting: flexible groups that did not fit; not 0 if one may be waiting, exact
+ *	after pmr_wait_start()
+ * @on_cpu: the CPU it is scheduled in on, or -1
+ * @exited: the task has ended; no event can be added
  * @in_exec: the task is in an exec that began with this context; moves with @task
- * @time: ns it has been in, up to @since
- * @since: clock when @time was last brought up to date, while in
- * @turned: its time when the turn of the flexible groups began
- * @last_cpu: the CPU that it is in on, or was the last time, or -1
- * @bound: flexible groups that are for one CPU
+ * @time: ns the context was scheduled in, up to @since
+ * @since: clock at the last update of @time, while scheduled in
+ * @turned: context time of the last rotation
+ * @last_cpu: the CPU it is, or was last, scheduled in on, or -1
+ * @bound: number of flexible groups with a cpu other than -1
  * @queue: flexible groups that wait for counters, see core/wait.c
- * @queued: how many
+ * @queued: number of groups in @queue
  * @queued_keys: the sum of their wait_key
- * @holders: flexible groups that have had counters in this turn
- * @software: flexible groups that are enabled and need none
- * @usual_wait: what flexible groups that compete here have waited for counters
- *	on average, see core/wait.c
- * @family: not 0: contexts of the same number hold copies of the same events in
- *	the same state, so that it does not matter which of them is in
- * @offspring: not 0: the family of the contexts of forked tasks
- * @mutex: held by task context to attach, detach, read and control. Groups do
- *	not grow and copies do not go while it is held; an exec may still take
- *	events out of groups, under @lock alone. Outside of @lock
- * @task: the task, NULL for a CPU's context; a reference that @slot holds.
- *	Changes when two contexts of a family change places
- * @slot: the task's place in the table, see core/task_table.c
+ * @holders: flexible groups that have had counters since the last rotation
+ * @software: enabled flexible groups that need no counters
+ * @usual_wait: average wait for counters of the flexible groups that compete
+ *	here, see core/wait.c
+ * @family: clone id, or 0. Contexts with the same id hold copies of the same
+ *	events in the same state and are interchangeable
+ * @offspring: clone id given to the contexts of forked tasks, or 0
+ * @mutex: held by task context to attach, detach, read and control. While it is
+ *	held, groups do not grow and copies are not removed; an exec may still
+ *	take events out of groups, under @lock alone. Nests outside @lock
+ * @task: the task, NULL for a CPU's context; @slot holds the reference.
+ *	Changes when two clone contexts are swapped
+ * @slot: the task's entry in the table, see core/task_table.c
  * @ended_lock: protects @ended and @reaping; a leaf
  * @ended: copies that have ended, whose tops are in this context
- * @reaping: the reaper of @ended is on its way or at work; it holds a reference
- * @kick: queues @reaper: that wakes a worker, which @lock forbids
+ * @reaping: @reaper is queued or running; it holds a reference
+ * @kick: queues @reaper, because that wakes a worker, which @lock forbids
  * @reaper: empties @ended, see core/reap.c
- * @ref: each event holds one
+ * @ref: held by each event
  * @rcu: lookups in the table run under RCU
  */
 struct pmr_context {
@@ -103,7 +104,7 @@ struct pmr_context {
 	u64 family;
 	u64 offspring;
 
-	struct mutex mutex;	/* groups do not grow, copies do not go */
+	struct mutex mutex;	/* groups do not grow, copies are not removed */
 	struct task_struct *task;
 	struct pmr_task_slot *slot;
 
@@ -118,14 +119,14 @@ struct pmr_context {
 };
 
 DECLARE_PER_CPU(struct pmr_context, pmr_cpu_context);
-/* The task context that is in on this CPU; written by this CPU, IRQs off. */
+/* The task context scheduled in on this CPU; written by this CPU, IRQs off. */
 DECLARE_PER_CPU(struct pmr_context *, pmr_task_context);
-/* Where the clock of this CPU's contexts is held, or 0; likewise. */
+/* Frozen value of this CPU's context clock, or 0; written likewise. */
 DECLARE_PER_CPU(u64, pmr_clock_held);
-/* A counter may have become free here, or somebody has begun to wait; likewise. */
+/* A counter may be free on this CPU, or a group started to wait; written likewise. */
 DECLARE_PER_CPU(bool, pmr_schedule_due);
 
-/* core/context.c: a context and what is done to it where it is */
+/* core/context.c: contexts and context function calls */
 typedef void (*pmr_context_fn)(struct pmr_context *context, void *arg);
 typedef void (*pmr_event_fn)(struct pmr_event *event, void *arg);
 
@@ -134,7 +135,7 @@ void pmr_context_call(struct pmr_context *context, pmr_context_fn fn, void *arg)
 void pmr_sideband_here(pmr_event_fn fn, void *arg);
 void pmr_active_here(pmr_event_fn fn, void *arg);
 
-/* core/group.c: the state and the times of events, and groups on counters */
+/* core/group.c: event state and times, starting and stopping groups */
 void pmr_event_update_times(struct pmr_event *event, u64 now);
 bool pmr_group_start(struct pmr_event *leader, u64 now);
 void pmr_group_stop(struct pmr_event *leader, u64 now);
@@ -145,18 +146,18 @@ void pmr_event_start(struct pmr_event *event, u64 now);
 bool pmr_group_needs_counters(const struct pmr_event *leader);
 bool pmr_counters_left(void);
 
-/* core/members.c: who belongs to a group */
+/* core/members.c: group membership */
 void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader);
 void pmr_group_detach(struct pmr_event *event);
 int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event);
 int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event);
 
-/* core/wait.c: the flexible groups of a context, by what they wait for */
+/* core/wait.c: flexible groups, ordered by their wait for counters */
 void pmr_wait_add(struct pmr_event *leader);
 void pmr_wait_remove(struct pmr_event *leader);
 void pmr_wait_place(struct pmr_event *leader);
 
-/* core/schedule.c: which groups count on this CPU */
+/* core/schedule.c: which groups count on a CPU */
 void pmr_schedule_in(struct pmr_context *context);
 void pmr_schedule_out(struct pmr_context *context);
 void pmr_schedule_fill(void);
@@ -166,7 +167,7 @@ void pmr_schedule_cpu_offline(void);
 void pmr_schedule_init(void);
 void pmr_schedule_exit(void);
 
-/* core/task_table.c: which context belongs to a task */
+/* core/task_table.c: from a task to its context */
 struct pmr_context *pmr_task_context_find(const struct task_struct *task);
 struct pmr_context *pmr_task_context_get(struct task_struct *task);
 struct pmr_context *pmr_task_context_new(struct task_struct *task);
@@ -174,7 +175,7 @@ void pmr_task_context_forget(struct pmr_context *context);
 void pmr_task_contexts_exchange(struct pmr_context *one, struct pmr_context *two);
 void pmr_context_put(struct pmr_context *context);
 
-/* core/task.c: the contexts' way in and out */
+/* core/task.c: scheduling contexts in and out */
 void pmr_task_context_load(struct task_struct *task);
 void pmr_task_context_retire(struct pmr_context *context, void *unused);
 void pmr_switch_watch(int change);
@@ -194,7 +195,7 @@ void pmr_contexts_cpu_offline(void);
 void pmr_task_fork(struct task_struct *child, u64 clone_flags);
 
 /**
- * pmr_context_is_here() - is a context in on this CPU?
+ * pmr_context_is_here() - is a context scheduled in on this CPU?
  * @context: context, or NULL
  */
 static inline bool pmr_context_is_here(const struct pmr_context *context)
@@ -203,11 +204,11 @@ static inline bool pmr_context_is_here(const struct pmr_context *context)
 }
 
 /**
- * pmr_clock_hold() - what follows happens in one moment
+ * pmr_clock_hold() - freeze this CPU's context clock
  *
- * Interrupts off, until pmr_clock_release(). An event that is enabled, and gets
- * a counter when others have made room, has not waited; nor has one that counts in
- * one turn and the next.
+ * Interrupts stay off until pmr_clock_release(). An event that gets its counter only
+ * after other groups were stopped, or that is stopped and started again by a rotation,
+ * is not charged any wait for that.
  */
 static inline void pmr_clock_hold(void)
 {
@@ -219,9 +220,7 @@ static inline void pmr_clock_release(void)
 	__this_cpu_write(pmr_clock_held, 0);
 }
 
-/**
- * pmr_clock() - the clock of this CPU's contexts
- */
+/* The clock of this CPU's contexts. */
 static inline u64 pmr_clock(void)
 {
 	return this_cpu_read(pmr_clock_held) ?: local_clock();
@@ -249,7 +248,7 @@ static inline bool pmr_event_counts_here(const struct pmr_event *event)
 }
 
 /**
- * pmr_context_is_unique() - a context is like no other any more
+ * pmr_context_is_unique() - unclone: no longer interchangeable with its clones
  * @context: context, locked
  */
 static inline void pmr_context_is_unique(struct pmr_context *context)

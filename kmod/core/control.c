@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns what a user can do to events that may be counting anywhere: switch them
- * on and off, set counts to zero, change periods. A group, if asked for; the
- * inherited copies always.
+ * The ioctls that control events: enable, disable, reset, refresh and set the period.
+ * Enable, disable and reset include inherited copies, and the group on request. A new
+ * period applies to the one event.
  *
- * Task context, may sleep; takes the context's mutex, so that groups do not grow and
- * copies do not go. Those static functions that get a context run where
- * pmr_context_call() puts them: on the event's CPU, interrupts off, context
+ * Task context, may sleep. Operations that walk groups or copies take the context's mutex,
+ * so that groups do not grow and copies are not removed. Static functions with a context
+ * argument are context function calls: on the context's CPU, interrupts off, context
  * locked.
  */
 #include "core/context.h"
@@ -28,10 +28,10 @@ static void enable(struct pmr_context *context, void *arg)
 }
 
 /**
- * pmr_event_disable_locked() - switch an event off where it is
- * @event: event whose context is in here or out, and locked; interrupts off
+ * pmr_event_disable_locked() - disable an event
+ * @event: event whose context is scheduled in here or out, and locked; interrupts off
  *
- * Without a leader that counts, siblings do not count either.
+ * Disabling a leader stops its siblings.
  */
 void pmr_event_disable_locked(struct pmr_event *event)
 {
@@ -65,7 +65,7 @@ static void reset(struct pmr_context *context, void *arg)
 	pmr_event_update_user_page(event, pmr_context_time(context));
 }
 
-/* An event and its copies; the mutex of its context is held. */
+/* Calls @fn for an event and its copies; the mutex excludes removal of copies. */
 static void with_copies(struct pmr_event *event, pmr_context_fn fn)
 {
 	struct pmr_event *copy;
@@ -86,7 +86,10 @@ struct pick {
 	struct list_head members;
 };
 
-/* The list outlives the group: an exec may take members out of that at any time. */
+/*
+ * Lists the members first: @fn runs without the context's lock in between, and an exec may
+ * change the group then.
+ */
 static void pick_group(struct pmr_context *context, void *arg)
 {
 	struct pick *pick = arg;
@@ -140,10 +143,11 @@ void pmr_event_disable(struct pmr_event *event, bool group)
 }
 
 /**
- * pmr_event_reset() - PERF_EVENT_IOC_RESET: counts begin at 0 again; times,
- * losses, and what ended tasks have counted, do not
+ * pmr_event_reset() - PERF_EVENT_IOC_RESET
  * @event: event
  * @group: PERF_IOC_FLAG_GROUP: the leader and all siblings
+ *
+ * As in perf, times, lost samples and the counts of ended copies are not reset.
  */
 void pmr_event_reset(struct pmr_event *event, bool group)
 {
@@ -153,9 +157,9 @@ void pmr_event_reset(struct pmr_event *event, bool group)
 /**
  * pmr_event_refresh() - PERF_EVENT_IOC_REFRESH: enable for some more overflows
  * @event: event
- * @overflows: how many; 0 only enables
+ * @overflows: number of overflows to add; 0 only enables
  *
- * Return: 0, or -EINVAL for an event that does not sample, or is inherited.
+ * Return: 0, or -EINVAL for an event that does not sample or has attr.inherit.
  */
 int pmr_event_refresh(struct pmr_event *event, int overflows)
 {
@@ -185,10 +189,11 @@ static void set_period(struct pmr_context *context, void *arg)
 }
 
 /**
- * pmr_event_set_period() - PERF_EVENT_IOC_PERIOD: a new period begins now,
- * and throttling ends
+ * pmr_event_set_period() - PERF_EVENT_IOC_PERIOD
  * @event: sampling event
- * @period: 1 to 2^63 - 1; of an event with attr.freq, samples per second
+ * @period: 1 to 2^63 - 1; for an event with attr.freq, samples per second
+ *
+ * Starts a new period and ends throttling. Existing copies keep their period, as in perf.
  */
 void pmr_event_set_period(struct pmr_event *event, u64 period)
 {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns reading: what an event, or all members of a group, have counted, with
- * what inherited copies have, live or ended.
+ * Reads the counts of an event or of a group, including inherited copies, live or ended.
  *
- * Task context, may sleep; takes the context's mutex, so that groups do not grow and
- * copies do not go, and no copy's count is met twice or not at all on its way from
- * the copy to the event. An exec may take members out of groups until the context
- * is locked, so groups are walked there. Those static functions that get a context run where
- * pmr_context_call() puts them.
+ * Task context, may sleep. Takes the context's mutex, so that groups do not grow, and so
+ * that the reaper cannot move a count from a copy to its top event during the read. An exec
+ * can take members out of a group under the context's lock alone, so groups are walked
+ * under that lock. Static functions with a context argument are context function calls.
  */
 #include <linux/slab.h>
 
@@ -15,13 +13,13 @@
 #include "core/event.h"
 #include "core/inherit.h"
 
-/* read() and samples of a group are not bigger (perf_event_open(2), E2BIG). */
+/* Limit on the size of a group read (perf_event_open(2), E2BIG). */
 #define READ_SIZE_MAX	(16 * 1024)
 
 /**
- * struct read - counts on their way from a context
- * @event: event, or leader of a group
- * @value: added to
+ * struct read - argument of read_one()
+ * @event: event to read
+ * @value: sum that the count and times are added to
  */
 struct read {
 	struct pmr_event *event;
@@ -50,9 +48,11 @@ static void read_one(struct pmr_context *context, void *arg)
 }
 
 /**
- * pmr_event_read() - the count and its times, all of one moment
+ * pmr_event_read() - read the count and times of an event and its copies
  * @event: event
  * @value: filled in
+ *
+ * Count and times of one event match. The copies are read one after the other.
  */
 void pmr_event_read(struct pmr_event *event, struct pmr_value *value)
 {
@@ -91,17 +91,17 @@ static __always_inline unsigned int read_words(u64 format, unsigned int members)
 }
 
 /**
- * struct group_read - a group on its way from a context
+ * struct group_read - a group read in progress
  * @event: the member that is read; then each copy of the leader in turn
- * @leader: its leader
- * @generation: the group's, as it has been laid out
- * @nr_siblings: likewise
- * @words: what read() will return
- * @room: how many there is room for
- * @used: how many it is
- * @enabled: where in it the leader's time is added to, or NULL
- * @running: likewise
- * @counts: where the first count is added to
+ * @leader: the group's leader
+ * @generation: the group's generation when the layout was made
+ * @nr_siblings: number of siblings at that time
+ * @words: result of read()
+ * @room: size of @words
+ * @used: number of words used
+ * @enabled: word that the leader's enabled time is added to, or NULL
+ * @running: word that its running time is added to, or NULL
+ * @counts: word that the first count is added to
  * @stride: words from one count to the next
  * @error: -ECHILD, or -ENOSPC
  */
@@ -129,7 +129,7 @@ static void begin_member(u64 *word, u64 format, const struct pmr_event *event)
 		*word++ = READ_ONCE(event->lost);
 }
 
-/* The layout, and in it what does not come from a PMU: of ended copies, and the rest. */
+/* Lays out the result: all of it but the counts and times of live events. */
 static void begin_group(struct group_read *read, u64 format)
 {
 	struct pmr_event *leader = read->leader, *event;
@@ -153,8 +153,8 @@ static void begin_group(struct group_read *read, u64 format)
 }
 
 /*
- * Any number of contexts add to the same words. A copy of a leader may be a sibling
- * itself: exec has removed the leader that the original had, and not that one's copy.
+ * Adds one group, the original or a copy, to the result. @leader may be a sibling: an exec
+ * removed the leader of the original group, but not the copy of that leader.
  */
 static void add_counts(struct group_read *read, struct pmr_event *leader, u64 now)
 {
@@ -174,7 +174,7 @@ static void add_counts(struct group_read *read, struct pmr_event *leader, u64 no
 	pmr_event_update_user_page(leader, now);
 }
 
-/* An exec may take members out of a group until its context is locked. */
+/* The layout is made here, under the context's lock: an exec may shrink the group. */
 static void read_group(struct pmr_context *context, void *arg)
 {
 	struct group_read *read = arg;
@@ -193,7 +193,7 @@ static void read_group(struct pmr_context *context, void *arg)
 	add_counts(read, leader, pmr_context_time(context));
 }
 
-/* A copy that does not mirror its original cannot be added member by member. */
+/* A copy whose members differ from the original's cannot be added member by member. */
 static void read_copy(struct pmr_context *context, void *arg)
 {
 	struct group_read *read = arg;
@@ -234,15 +234,18 @@ static unsigned int group_words(const struct pmr_event *event)
 }
 
 /**
- * pmr_group_read() - the counts of a whole group, all of one moment
- * @event: any member; its attr.read_format decides on the layout
- * @words: filled in as read() returns it: leader first, then the siblings in
- *	the order in which they were attached; the times are the leader's, since
- *	a group counts together. The caller frees it with kfree()
+ * pmr_group_read() - read the counts of a group and its copies
+ * @event: any member; its attr.read_format determines the layout
+ * @words: result in the layout of read(): leader first, then the siblings in the order
+ *	in which they were attached, with the leader's times. The caller frees it with
+ *	kfree()
  * @size: bytes that the caller has room for
  *
- * Return: bytes; -ENOSPC if there are more than @size; -ECHILD if the group
- * changed after a task had inherited it; -ENOMEM.
+ * The members of one group are read at the same time. The copies of the group are read one
+ * after the other.
+ *
+ * Return: number of bytes; -ENOSPC if it exceeds @size; -ECHILD if the group changed
+ * after a task inherited it; -ENOMEM.
  */
 ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
 {
@@ -269,11 +272,11 @@ ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
 }
 
 /**
- * pmr_read_words() - size of what read() returns
+ * pmr_read_words() - size of the result of read()
  * @format: PERF_FORMAT_*
- * @members: members of the group
+ * @members: number of group members
  *
- * Return: number of u64 (perf_event.h, enum perf_event_read_format).
+ * Return: number of u64, see enum perf_event_read_format in perf_event.h.
  */
 unsigned int pmr_read_words(u64 format, unsigned int members)
 {
@@ -286,11 +289,11 @@ static bool too_big(const struct pmr_event *event, unsigned int members)
 }
 
 /**
- * pmr_group_check_size() - can a group that grows still be read at once?
- * @leader: its leader, whose context's mutex is held
- * @event: its leader, or one that is to become a sibling
+ * pmr_group_check_size() - limit the size of a group read before a sibling is added
+ * @leader: the leader; the mutex of its context is held
+ * @event: the leader itself, or the new sibling
  *
- * Return: 0, or -E2BIG if the new event or any member could not.
+ * Return: 0, or -E2BIG if a group read of any member would exceed READ_SIZE_MAX.
  */
 int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the event: its making and its end. What a user does to one is in
- * control.c and count.c.
+ * Owns the event: allocation, installation, close and freeing. control.c and count.c have
+ * the operations of user space.
  *
- * All functions: task context, may sleep, no locks held, unless stated. Those
- * static ones that get a context run where pmr_context_call() puts them: on the
- * event's CPU, interrupts off, context locked. on_work(): hard IRQ.
+ * All functions: task context, may sleep, no locks held, unless stated. Static functions
+ * with a context argument are context function calls: on the context's CPU, interrupts
+ * off, context locked. on_work(): hard IRQ.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -26,7 +26,10 @@
 static atomic64_t last_id;
 static atomic_t events_open;
 
-/* The last overflow that was granted; the event may have moved on since. */
+/*
+ * The last overflow of PERF_EVENT_IOC_REFRESH has occurred. If the context has moved to
+ * another CPU since, may_count() disables the event when it starts there.
+ */
 static void disable_here(struct pmr_event *event)
 {
 	struct pmr_context *context = event->context;
@@ -58,10 +61,10 @@ static void on_work(struct irq_work *work)
 }
 
 /**
- * pmr_event_init_common() - the part that is the same for all events
- * @event: zeroed but for what the caller has set
+ * pmr_event_init_common() - initialize the part that opened events and copies share
+ * @event: zeroed event; the caller may have set other fields
  *
- * Any context.
+ * Context: any.
  */
 void pmr_event_init_common(struct pmr_event *event)
 {
@@ -105,11 +108,11 @@ static int hold_pmu(const struct pmr_event *event)
 }
 
 /**
- * pmr_event_alloc() - make an event that is in no context
+ * pmr_event_alloc() - allocate an event that is in no context
  * @attr: checked attr
  * @cpu: the only CPU it counts on, or -1
  *
- * Holds the PMU from here to the last pmr_event_put().
+ * A hardware event holds the PMU until the last pmr_event_put().
  *
  * Return: the event, or ERR_PTR of the errno of perf_event_open(2): -ENOENT,
  * -EINVAL and -EACCES from the driver, -EBUSY, -ENOMEM.
@@ -155,7 +158,7 @@ static void free_event(struct kref *ref)
 	struct pmr_event *event = container_of(ref, struct pmr_event, ref);
 	struct pmr_event *top = event->top;
 
-	/* Rather a leak than an NMI that follows a pointer to what is something else. */
+	/* Leak the event instead of letting an NMI use freed memory. */
 	if (WARN_ON_ONCE(is_in_use(event)))
 		return;
 	irq_work_sync(&event->work);
@@ -176,16 +179,13 @@ static void free_event(struct kref *ref)
 
 /**
  * pmr_event_put() - drop a reference
- * @event: event; with the last one it must be in no list and have no ring
+ * @event: event; at the last put it must be in no list and have no ring
  */
 void pmr_event_put(struct pmr_event *event)
 {
 	kref_put(&event->ref, free_event);
 }
 
-/**
- * pmr_events_open() - number of events that are open now
- */
 u32 pmr_events_open(void)
 {
 	return atomic_read(&events_open);
@@ -203,7 +203,7 @@ static void install(struct pmr_context *context, void *arg)
 	struct pmr_event *event = install->event;
 
 	if (context->task != event->task) {
-		install->err = -EAGAIN;		/* it changed places meanwhile */
+		install->err = -EAGAIN;		/* swapped with a clone context meanwhile */
 		return;
 	}
 	if (context->exited) {
@@ -211,7 +211,7 @@ static void install(struct pmr_context *context, void *arg)
 		return;
 	}
 	if (install->leader->state <= PMR_STATE_EXIT) {
-		install->err = -ENODEV;		/* it was removed on exec */
+		install->err = -ENODEV;		/* the leader was removed on exec */
 		return;
 	}
 	if (context->number >= PMR_CONTEXT_EVENTS_MAX) {
@@ -226,18 +226,16 @@ static void install(struct pmr_context *context, void *arg)
 }
 
 /**
- * pmr_event_install() - put an event into its context; it starts to count
- * unless attr.disabled
+ * pmr_event_install() - add an event to a context, and start it unless attr.disabled
  * @event: event in no context
- * @leader: leader that is to be its leader, or NULL for none
- * @context: context to which the caller holds a reference, which goes to the
- *	event; it must be the leader's
+ * @leader: group leader, or NULL for a group of its own
+ * @context: context, the leader's if there is one; the caller's reference passes to the
+ *	event, and is dropped on failure
  *
- * Return: 0; -EAGAIN if the context is another task's now; -ESRCH if the
+ * Return: 0; -EAGAIN if the context now belongs to another task; -ESRCH if the
  * context's task has ended; -ENODEV if the leader has left it; -EMFILE if the
  * context is full; -EINVAL if the PMU can never count the group together; -E2BIG if
- * its members could not be read any more at once; -ENOMEM. The reference is dropped if
- * it fails.
+ * the group would be too big for one read(); -ENOMEM.
  */
 int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
 		      struct pmr_context *context)
@@ -285,8 +283,8 @@ static void remove(struct pmr_context *context, void *arg)
  * pmr_event_close() - end an event that user space has opened
  * @event: event without mappings
  *
- * Its copies end with it. Afterwards no CPU touches it any more, its NMI
- * handler included: that runs on the same CPU as the removal.
+ * Ends its copies too. Afterwards no CPU uses the event, not even in an NMI: the event is
+ * removed on the CPU that takes its NMIs.
  */
 void pmr_event_close(struct pmr_event *event)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The event: one per open, from PMURING_IOC_OPEN to the last close, and one
- * per inherited copy, from fork until its task has ended and been accounted.
+ * The event. An opened event lives from PMURING_IOC_OPEN to the last close. An
+ * inherited copy (a child event) lives from the fork until its task has ended and
+ * its count was added to the event that it was inherited from.
  */
 #ifndef PMR_EVENT_H
 #define PMR_EVENT_H
@@ -27,10 +28,10 @@ struct pmr_mlock;
 struct pmr_owner;
 
 /**
- * enum pmr_state - state of an event; the order carries meaning
- * @PMR_STATE_DEAD: closed, an inherited copy may still name it
- * @PMR_STATE_EXIT: its task has ended; the counts stay readable
- * @PMR_STATE_ERROR: pinned, and there was no counter for it; or the PMU has failed
+ * enum pmr_state - state of an event; code compares states with < and >
+ * @PMR_STATE_DEAD: closed; a copy may still hold a reference
+ * @PMR_STATE_EXIT: the task has ended; the counts stay readable
+ * @PMR_STATE_ERROR: a pinned event found no counter, or the PMU has failed
  * @PMR_STATE_OFF: disabled by the user
  * @PMR_STATE_INACTIVE: enabled, but not counting
  * @PMR_STATE_ACTIVE: counting
@@ -45,17 +46,17 @@ enum pmr_state {
 };
 
 /**
- * struct pmr_plan - what the records of an event consist of, decided at open
+ * struct pmr_plan - record layout of an event, decided at open
  * @sample_type: PERF_SAMPLE_* of the attr
- * @sample_header: header of a sample in the kernel that has only the fixed part
+ * @sample_header: header of a kernel-mode sample that has only the fixed part
  * @sample_size: bytes of the fixed part of a sample, header included
  * @id_size: bytes of the sample_id trailer of other records, or 0
  * @lost_size: bytes of a LOST record
  * @throttle_size: bytes of a THROTTLE or UNTHROTTLE record
- * @wakeup_events: samples after which the reader is woken, 0 for never
- * @variable: it has fields that few samples have, some of them of a size that
- *	is known only when the sample is taken
- * @hide_kernel: the owner may not see kernel addresses, not even by skid
+ * @wakeup_events: samples per wake-up of the reader, 0 for none
+ * @variable: samples have rare fields; the size of some is known only when the
+ *	sample is taken
+ * @hide_kernel: the owner may not see kernel addresses, even those due to skid
  * @init_pid_ns: pids are those of the initial namespace
  * @clock: source of TIME, NULL for the scheduler's clock
  */
@@ -74,10 +75,10 @@ struct pmr_plan {
 };
 
 /**
- * enum pmr_place - where a flexible group is among those of its context
- * @PMR_PLACE_NONE: off, or for another CPU
- * @PMR_PLACE_SOFTWARE: enabled, and needs no counters
- * @PMR_PLACE_HOLDERS: has had counters in this turn
+ * enum pmr_place - which container of its context a flexible group is in
+ * @PMR_PLACE_NONE: none: off, or bound to another CPU
+ * @PMR_PLACE_SOFTWARE: enabled, needs no counters
+ * @PMR_PLACE_HOLDERS: has had counters since the last rotation
  * @PMR_PLACE_QUEUE: waits for counters
  */
 enum pmr_place {
@@ -88,13 +89,13 @@ enum pmr_place {
 };
 
 /**
- * struct pmr_throttle - how many samples the rate limit leaves to an event
- * @tick: jiffies of its last sample
- * @samples: its samples in that tick
- * @allowed: samples that the limit allows in that tick
- * @credit: the same when the tick began, times HZ, so that a limit that is no
- *	multiple of HZ loses nothing; negative after more than the limit allowed
- * @told: a THROTTLE record was due for it, and no UNTHROTTLE yet
+ * struct pmr_throttle - sample budget of an event under the rate limit
+ * @tick: jiffies of the last sample
+ * @samples: samples in that tick
+ * @allowed: samples the limit allows in that tick
+ * @credit: budget at the start of the tick, times HZ, so that a limit that does
+ *	not divide by HZ is not rounded down; negative after an excess
+ * @told: a THROTTLE record was due, and no UNTHROTTLE yet
  */
 struct pmr_throttle {
 	unsigned long tick;
@@ -104,61 +105,62 @@ struct pmr_throttle {
 	bool told;
 };
 
-/* What an event's irq_work has to do, out of NMI context: pmr_event.pending */
+/* Bits of pmr_event.pending: work that the NMI leaves to the event's irq_work */
 #define PMR_PENDING_WAKE	0	/* wake the readers of its ring, send SIGIO */
-#define PMR_PENDING_DISABLE	1	/* the last overflow that REFRESH granted */
-#define PMR_PENDING_HUP		2	/* SIGIO says POLL_HUP */
-#define PMR_PENDING_POLL	3	/* poll() has another answer; no signal */
+#define PMR_PENDING_DISABLE	1	/* disable: REFRESH's last overflow has occurred */
+#define PMR_PENDING_HUP		2	/* send SIGIO with POLL_HUP */
+#define PMR_PENDING_POLL	3	/* the answer of poll() changed; no signal */
 
 /**
  * struct pmr_event - an event
- * @hw: what the PMU knows of it; @hw comes first, the NMI starts from it
+ * @hw: the part that the PMU driver uses; first, because the NMI starts from it
  * @plan: see struct pmr_plan
- * @top: the event that user space opened: itself, or what it is an inherited
- *	copy of. Records carry its id and go into its ring
- * @ring: where its samples go, or NULL; changed under the lock of the ring that it
- *	leads to; a copy has none
- * @user_page: where its count and times are published, or NULL; under the
+ * @top: parent event, the one that user space opened; an opened event is its own.
+ *	Records carry the parent's id and go into its ring
+ * @ring: ring that samples go to, or NULL; changed under the lock of that ring.
+ *	A copy has none
+ * @user_page: page that count and times are published in, or NULL; under the
  *	context's lock
  * @id: unique since load, never 0; STREAM_ID of records
  * @task: the task it follows, NULL for a CPU's event; holds a reference
- * @lost: samples that found no room, those of copies included
- * @throttle: see struct pmr_throttle; written by the CPU that it counts on
+ * @lost: samples that found no room, including those of copies
+ * @throttle: see struct pmr_throttle; written on the CPU that it counts on
  * @limit: overflows until it is disabled (PERF_EVENT_IOC_REFRESH), 0 for no
  *	limit
- * @freq_stamp: clock when frequency mode last looked, or 0, see sample/freq.h
+ * @freq_stamp: clock at the last frequency adjustment, or 0, see sample/freq.h
  * @freq_count: count at that time
  * @freq_period: period that gives sample_freq, in fractions, or 0
  * @pending: PMR_PENDING_* bits for @work
- * @work: does what an overflow cannot, in hard IRQ on the same CPU
+ * @work: finishes an overflow in hard IRQ on the same CPU, outside the NMI
  * @state: enum pmr_state, under the context's lock
  * @cpu: the only CPU it counts on, or -1
- * @context: where it is scheduled; holds a reference
+ * @context: context that it is scheduled in; holds a reference
  * @leader: leader of its group, itself in a group of one
- * @siblings: leader: its siblings; sibling: its place among them
- * @nr_siblings: leader: how many
- * @generation: leader: grows when the group changes; a copy has its
- *	original's of the moment of fork
- * @wait_offset: flexible leader: makes @enabled - @running its wait for counters,
- *	see core/wait.c
- * @wait_key: its wait in the context's queue, as of time 0
- * @wait_node: its place in that queue
- * @place: which of the context's containers it is in
- * @placed: its place in the context's holders or software
- * @entry: leader: in one of the context's lists of groups
- * @all: in the context's list of all events
- * @sideband: in the context's list of those that ask for sideband records
- * @since: the context's time when @enabled and @running were last brought
- *	up to date
- * @enabled: ns enabled while the context was in
- * @running: ns of these counting
- * @children: top: its inherited copies
- * @child: copy: in @children of @top
- * @children_lock: protects @children against forks on several CPUs. To remove
- *	takes the context's mutex as well
- * @orphaned: top: being closed: forks need not copy it any more
- * @reaping: copy: it has ended, and @reap is linked; under its context's lock
- * @reap: copy: in the list of ended copies of its top's context, see core/reap.c
+ * @siblings: leader: list of its siblings; sibling: entry in that list
+ * @nr_siblings: leader: number of siblings
+ * @generation: leader: incremented when the group changes; a copy starts with
+ *	its original's value at the fork
+ * @wait_offset: flexible leader: added to @enabled - @running to get its wait for
+ *	counters, see core/wait.c
+ * @wait_key: key in the context's queue: its wait as of context time 0
+ * @wait_node: node in that queue
+ * @place: container of the context that it is in
+ * @placed: entry in the context's holders or software
+ * @entry: leader: entry in the context's pinned or flexible list
+ * @all: entry in the context's list of all events; before a copy is attached, in
+ *	the list of a fork's spare events
+ * @sideband: entry in the context's sideband list
+ * @since: context time at the last update of @enabled and @running
+ * @enabled: ns enabled while the context was scheduled in
+ * @running: the part of @enabled that it was active
+ * @children: top: its copies
+ * @child: copy: entry in @children of @top
+ * @children_lock: protects @children against forks on several CPUs. Removal also
+ *	requires the mutex of the context of @top
+ * @orphaned: top: being closed, forks no longer copy it
+ * @reaping: copy: it has ended and was given to the reaper; under its context's
+ *	lock
+ * @reap: copy: entry in the ended list of the context of @top, see core/reap.c
  * @read_due: copy: the reaper writes its READ record on the CPU of the ring
  * @end_pid: copy: pid of its task when it ended, for that record
  * @end_tid: copy: likewise
@@ -169,22 +171,22 @@ struct pmr_throttle {
  * @child_running: top: and their times
  * @attr: as given at open
  * @owner: the task that opened it, for prctl(PR_TASK_PERF_EVENTS_ENABLE)
- * @owned: in the owner's list
- * @pid_ns: namespace of the opener; holds a reference
+ * @owned: entry in the owner's list
+ * @pid_ns: pid namespace of the opener; an opened event holds a reference
  * @waitq: readers in poll()
- * @fasync: who gets SIGIO
- * @mmap_mutex: protects @mappings, @charge and @rdpmc_mm; held to set @ring, which
- *	the lock of the ring protects
+ * @fasync: receivers of SIGIO
+ * @mmap_mutex: protects @mappings, @charge, @rdpmc_mm and @polled; also held to set
+ *	@ring, which the lock of the ring protects
  * @polled: poll() has been called for it; under @mmap_mutex
- * @mappings: VMAs of the ring
+ * @mappings: number of VMAs of the ring
  * @rdpmc_mm: the process that may read its counter while it maps the event, or NULL;
  *	a reference to the struct, so that its address is not reused
  * @charge: what the ring's memory was charged to
  * @accounts: the users that it is charged to as an open event
- * @attached: in the list of events that write into its ring, see
+ * @attached: entry in the list of events that write into its ring, see
  *	core/output.c
- * @ref: the file holds one, each copy one on its @top
- * @rcu: the NMI and the hooks may still look when the last reference goes
+ * @ref: held by the file, and by each copy on its @top
+ * @rcu: the NMI and the hooks may still read it after the last put
  */
 struct pmr_event {
 	struct pmr_hw hw;
@@ -243,7 +245,7 @@ struct pmr_event {
 	struct pid_namespace *pid_ns;
 	wait_queue_head_t waitq;
 	struct fasync_struct *fasync;
-	struct mutex mmap_mutex;	/* protects mappings, charge, rdpmc_mm */
+	struct mutex mmap_mutex;	/* protects mappings, charge, rdpmc_mm, polled */
 	bool polled;
 	unsigned int mappings;
 	struct mm_struct *rdpmc_mm;
@@ -255,7 +257,7 @@ struct pmr_event {
 };
 
 /**
- * struct pmr_value - an event's count at one moment
+ * struct pmr_value - count and times of an event
  * @count: events
  * @enabled: ns enabled
  * @running: ns running
@@ -280,8 +282,8 @@ static inline bool pmr_event_is_copy(const struct pmr_event *event)
 extern struct list_head pmr_no_siblings;
 
 /*
- * Only leaders have siblings. What a sibling has in @siblings is its place in its
- * leader's list; an exec may have made a leader of an event whose copy is a sibling still.
+ * Only leaders have siblings; in a sibling, @siblings is the entry in its leader's list.
+ * An exec may turn an event into a leader while a copy of it is still a sibling.
  */
 static inline const struct list_head *pmr_siblings_of(const struct pmr_event *leader)
 {
@@ -289,7 +291,7 @@ static inline const struct list_head *pmr_siblings_of(const struct pmr_event *le
 	return pmr_event_is_leader(leader) ? &leader->siblings : &pmr_no_siblings;
 }
 
-/* Under the context's lock, or on the CPU where the group counts, interrupts off. */
+/* Requires the context's lock, or interrupts off on the CPU where the group counts. */
 #define pmr_for_each_sibling(sibling, group_leader)				\
 	list_for_each_entry(sibling, pmr_siblings_of(group_leader), siblings)
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the state and the times of events, and how a group gets on counters, all
- * members or none. Who belongs to one: members.c.
+ * Owns the state and the times of events, and starts groups: all members get counters,
+ * or none does. members.c owns group membership.
  *
- * Called where pmr_context_call() puts a function, by the scheduling of
- * contexts (schedule.c), and from the tick: on the CPU that the context is in
- * on (or on any, while it is out), interrupts off, the context's lock held.
+ * Called from context function calls, from schedule.c and from the tick: on the CPU that
+ * the context is scheduled in on (on any CPU while it is scheduled out), interrupts off,
+ * the context's lock held.
  */
 #include <linux/bitops.h>
 #include <linux/percpu.h>
@@ -18,9 +18,9 @@
 #include "sample/throttle.h"
 
 /**
- * struct counting - what counts on a CPU; its own, interrupts off
- * @hardware: events on counters
- * @exclusive: leader of the group that shares with nobody, or NULL
+ * struct counting - what counts on a CPU; accessed there, interrupts off
+ * @hardware: number of active hardware events
+ * @exclusive: leader of the active exclusive group, or NULL
  */
 struct counting {
 	unsigned int hardware;
@@ -30,9 +30,10 @@ struct counting {
 static DEFINE_PER_CPU(struct counting, counting);
 
 /**
- * struct members - hardware events of the group that is being started; too many
- * for the stack. Its CPU's, interrupts off
+ * struct members - hardware events of the group that is being started
  * @hws: the events
+ *
+ * Per CPU, interrupts off: too large for the stack of a context switch.
  */
 struct members {
 	struct pmr_hw *hws[PMR_COUNTERS_MAX];
@@ -40,7 +41,7 @@ struct members {
 
 static DEFINE_PER_CPU(struct members, members);
 
-/* A sibling of a leader that is off is off, whatever its own state says. */
+/* A leader that is off, in error or ended keeps its siblings from counting. */
 static int effective_state(const struct pmr_event *event)
 {
 	int leader = event->leader->state;
@@ -49,13 +50,12 @@ static int effective_state(const struct pmr_event *event)
 }
 
 /**
- * pmr_event_update_times() - bring an event's times up to date
+ * pmr_event_update_times() - update the times of an event
  * @event: event
- * @now: pmr_context_time() of its context; who does several things to an
- *	event, or to a group, reads it once, or ns would be lost in between
+ * @now: pmr_context_time() of its context. A caller that changes an event or a group
+ *	in several steps reads it once, so that no ns are lost between the steps
  *
- * They stand still while the event is off, and with the context's time while
- * that is out.
+ * The times do not advance while the event is off or its context is scheduled out.
  */
 void pmr_event_update_times(struct pmr_event *event, u64 now)
 {
@@ -75,7 +75,7 @@ static bool wants_to_count(const struct pmr_event *event)
 	return event->state == PMR_STATE_INACTIVE && pmr_event_counts_here(event);
 }
 
-/* One may have gone out before the interrupt that was to disable it. */
+/* An event may be scheduled out before the irq_work that disables it has run. */
 static bool may_count(struct pmr_event *event)
 {
 	if (!wants_to_count(event))
@@ -86,16 +86,19 @@ static bool may_count(struct pmr_event *event)
 	return false;
 }
 
-/* In frequency mode the sample at the end stands for all since the last one. */
+/* In frequency mode, the next sample covers all counts since the last one. */
 static void begin_period(struct pmr_event *event, u64 period)
 {
-	/* One that is out stays throttled until it starts: its ring is another CPU's. */
+	/*
+	 * UNTHROTTLE must be written on the event's CPU. An event that is scheduled out
+	 * stays throttled until it starts.
+	 */
 	if (unlikely(event->hw.throttled) && event->context->on_cpu >= 0 &&
 	    (event->cpu < 0 || event->cpu == smp_processor_id()))
 		pmr_throttle_end(event);
 	/*
-	 * Frequencies are often multiples of the tick's, from which this is called:
-	 * a whole period would end in the handler of a later one, again and again.
+	 * This is called from the tick, and frequencies are often multiples of the
+	 * tick's. With a full period, many samples would hit the handler of a later tick.
 	 */
 	if (unlikely(pmr_freq_steers(event)))
 		pmr_period_cut(&event->hw, period - period / 4, period);
@@ -103,7 +106,7 @@ static void begin_period(struct pmr_event *event, u64 period)
 		pmr_period_set(&event->hw, period);
 }
 
-/* An event that was throttled when its context went out, and comes in. */
+/* An event that was throttled when its context was scheduled out starts again. */
 static noinline void end_throttling(struct pmr_event *event)
 {
 	if (pmr_throttle_may_end(event))
@@ -142,7 +145,7 @@ static __always_inline bool start_one(struct pmr_event *event, u64 now)
 	return true;
 }
 
-/* Return: how many hardware events of the group want to count, in @members. */
+/* Return: number of hardware events of the group that want to count, stored in @hws. */
 static unsigned int collect_hardware(struct pmr_event *leader, struct pmr_hw **hws)
 {
 	struct pmr_event *event;
@@ -190,10 +193,10 @@ static noinline bool start_many(struct pmr_event *leader, u64 now)
 }
 
 /**
- * pmr_group_needs_counters() - does a group need the PMU to count?
+ * pmr_group_needs_counters() - does a group need hardware counters?
  * @leader: its leader
  *
- * Others compete with nobody.
+ * A group that needs none does not compete with other groups.
  */
 bool pmr_group_needs_counters(const struct pmr_event *leader)
 {
@@ -210,7 +213,7 @@ bool pmr_group_needs_counters(const struct pmr_event *leader)
 /**
  * pmr_counters_left() - could another group that needs counters start here?
  *
- * Return: false if surely not.
+ * Return: false if no such group can start; true is only a hint.
  */
 bool pmr_counters_left(void)
 {
@@ -241,13 +244,13 @@ static void now_counts(struct pmr_event *leader)
 }
 
 /**
- * pmr_group_start() - let a group count
+ * pmr_group_start() - start a group
  * @leader: its leader
- * @now: pmr_context_time() of its context, which is in here
+ * @now: pmr_context_time() of its context, which is scheduled in here
  *
  * Members that are off stay off.
  *
- * Return: false if it is enabled for this CPU and finds no counters.
+ * Return: false if the group is enabled for this CPU and does not fit.
  */
 bool pmr_group_start(struct pmr_event *leader, u64 now)
 {
@@ -264,7 +267,7 @@ bool pmr_group_start(struct pmr_event *leader, u64 now)
 	return true;
 }
 
-/* Return: false if the group would have to be bigger than there is room for. */
+/* Return: false if the group no longer fits with @event in it; it is stopped then. */
 static bool join(struct pmr_event *event, u64 now)
 {
 	struct pmr_event *leader = event->leader;
@@ -280,12 +283,12 @@ static bool join(struct pmr_event *event, u64 now)
 }
 
 /**
- * pmr_event_start() - let an event count that has been added or enabled
+ * pmr_event_start() - start an event that was added or enabled
  * @event: event
- * @now: pmr_context_time() of its context, which is in here or out
+ * @now: pmr_context_time() of its context, which is scheduled in here or out
  *
- * A leader starts its group, a sibling joins it if it counts. What finds no room
- * has to wait: pmr_schedule_fill() makes some if it can.
+ * A leader starts its group; a sibling joins its group if that is active. A group that
+ * does not fit waits; pmr_schedule_fill() then makes room if it can.
  */
 void pmr_event_start(struct pmr_event *event, u64 now)
 {
@@ -295,7 +298,7 @@ void pmr_event_start(struct pmr_event *event, u64 now)
 	if (event->context->on_cpu >= 0)
 		started = pmr_event_is_leader(event) ? pmr_group_start(event, now) :
 						       join(event, now);
-	/* One that has started has its place, but for what a sibling adds to a group. */
+	/* pmr_group_start() has placed the group, unless a sibling changed what it needs. */
 	if (!started || !pmr_event_is_leader(event))
 		pmr_wait_place(event->leader);
 	if (!started)
@@ -303,14 +306,14 @@ void pmr_event_start(struct pmr_event *event, u64 now)
 }
 
 /**
- * pmr_event_stop() - take one event off
- * @event: event that may count here
+ * pmr_event_stop() - stop one event
+ * @event: event that may be active here
  * @now: pmr_context_time() of its context
  */
 void pmr_event_stop(struct pmr_event *event, u64 now)
 {
 	lockdep_assert_held(&event->context->lock);
-	/* A counter is free, or its group needs one less. */
+	/* A counter becomes free, or the waiting group needs one less. */
 	if (event->state == PMR_STATE_ACTIVE || !pmr_event_is_leader(event))
 		__this_cpu_write(pmr_schedule_due, true);
 	if (event->state != PMR_STATE_ACTIVE)
@@ -328,7 +331,7 @@ void pmr_event_stop(struct pmr_event *event, u64 now)
 }
 
 /**
- * pmr_group_stop() - take a group off
+ * pmr_group_stop() - stop all members of a group
  * @leader: its leader
  * @now: pmr_context_time() of its context
  */
@@ -342,8 +345,8 @@ void pmr_group_stop(struct pmr_event *leader, u64 now)
 }
 
 /**
- * pmr_group_update_times() - bring the times of all members up to date
- * @leader: its leader, whose state is about to change
+ * pmr_group_update_times() - update the times of all members
+ * @leader: its leader, before its state changes
  * @now: pmr_context_time() of its context
  */
 void pmr_group_update_times(struct pmr_event *leader, u64 now)
@@ -356,12 +359,11 @@ void pmr_group_update_times(struct pmr_event *leader, u64 now)
 }
 
 /**
- * pmr_event_restart() - begin a new period now
- * @event: event of a context that is in here or out
+ * pmr_event_restart() - start a new period now
+ * @event: event of a context that is scheduled in here or out
  * @period: 1 to 2^63 - 1
  *
- * Ends throttling. An event that counts goes on at once, on the counter that
- * it has.
+ * Ends throttling. An active event keeps its counter.
  */
 void pmr_event_restart(struct pmr_event *event, u64 period)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns inherited copies as a fork makes them. How they end: reap.c.
+ * Makes inherited copies (child events) at a fork. reap.c ends them.
  *
- * pmr_task_fork(): the forking task, preemption off; locks its own context and,
- * nested, that of the child, which has not run yet, and children_lock inside.
+ * pmr_task_fork(): the forking task, preemption off. Locks the context of the parent
+ * task, then, nested, that of the child task, which has not run yet, then children_lock.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,7 +28,7 @@
 
 static atomic64_t missed;
 
-/* The part that the PMU sees: as the original's, but nothing counted yet. */
+/* A copy has the original's hw event, with all counts at zero and on no counter. */
 static void copy_hw(struct pmr_hw *hw, const struct pmr_hw *original, u64 period)
 {
 	*hw = *original;
@@ -47,7 +47,7 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 {
 	struct pmr_event *top = event->top;
 
-	/* PERF_EVENT_IOC_PERIOD is for the event and those that come after it. */
+	/* PERF_EVENT_IOC_PERIOD changes the top event and copies made later. */
 	copy->attr = top->attr;
 	copy_hw(&copy->hw, &event->hw,
 		copy->attr.freq ? event->hw.period : copy->attr.sample_period);
@@ -55,9 +55,9 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 	copy->plan = event->plan;
 	copy->top = top;
 	copy->cpu = event->cpu;
-	copy->pid_ns = top->pid_ns;	/* the top's reference outlives the copy */
+	copy->pid_ns = top->pid_ns;	/* no reference: the top outlives the copy */
 	copy->context = context;
-	copy->task = get_task_struct(context->task);	/* only that it is one */
+	copy->task = get_task_struct(context->task);	/* marks a task event */
 	copy->state = event->state >= PMR_STATE_INACTIVE ? PMR_STATE_INACTIVE : PMR_STATE_OFF;
 	copy->since = pmr_context_time(context);
 	pmr_event_init_common(copy);
@@ -65,7 +65,7 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 	kref_get(&top->ref);
 }
 
-/* Whose top is being closed leaves its group and context in a moment. */
+/* The close of the top event is about to remove @event from its group and context. */
 static bool is_orphaned(const struct pmr_event *event)
 {
 	return READ_ONCE(event->top->orphaned);
@@ -120,8 +120,9 @@ static struct pmr_event *copy_event(struct fork *fork, struct pmr_event *event,
 }
 
 /*
- * As in perf, the siblings of a leader whose top is being closed become single
- * events. A sibling that is left out here leaves the original in a moment.
+ * As in perf, the siblings of a leader whose top is being closed become single events. A
+ * skipped sibling is about to leave the original group too, which increments generation
+ * there; left_out makes up for that.
  */
 static void copy_members(struct fork *fork, struct pmr_event *leader)
 {
@@ -141,8 +142,8 @@ static void copy_members(struct fork *fork, struct pmr_event *leader)
 }
 
 /*
- * The original is in its context, which is locked: so a close of its top has not
- * come by it yet, and will find what is behind it in the list.
+ * The original is still in its locked context, so a close of the top event has not reached
+ * it yet. The close walks the list in order, so it will also find the copy, added behind.
  */
 static void add_child(struct pmr_event *top, struct pmr_event *copy)
 {
@@ -151,7 +152,7 @@ static void add_child(struct pmr_event *top, struct pmr_event *copy)
 	raw_spin_unlock(&top->children_lock);
 }
 
-/* Readers find the copies when the group is complete. */
+/* Readers must not find an incomplete group. */
 static void publish_group(struct fork *fork)
 {
 	struct pmr_event *copy, *next;
@@ -209,16 +210,15 @@ static bool copy_group(struct fork *fork, struct pmr_event *leader)
 	return true;
 }
 
-/* PERF_RECORD_READ tells what one task has counted. */
+/* PERF_RECORD_READ reports the count of one task, so inherit_stat excludes swapping. */
 static bool may_be_exchanged(const struct pmr_event *event, u64 clone_flags)
 {
 	return is_inherited(event, clone_flags) && !event->attr.inherit_stat;
 }
 
 /*
- * Children whose contexts hold copies of all events of their parent, and nothing
- * else, are a family, and so are their children. The opened events themselves
- * stay with the task that they were opened for.
+ * A context that holds copies of all events of its parent, and no other event, is a clone,
+ * and so are the clones made from it. Contexts of opened events are never swapped.
  */
 static void found_family(struct fork *fork, struct pmr_context *parent)
 {
@@ -351,11 +351,11 @@ static unsigned int count_copies(struct pmr_context *parent, u64 clone_flags)
 }
 
 /**
- * pmr_task_fork() - a task has forked
+ * pmr_task_fork() - inherit events to a forked task
  * @child: the new task, which has not run yet
  * @clone_flags: as given to clone()
  *
- * Preemption is off: current's context stays in existence.
+ * Context: preemption off, so that RCU keeps the context of current.
  */
 void pmr_task_fork(struct task_struct *child, u64 clone_flags)
 {
@@ -372,9 +372,7 @@ void pmr_task_fork(struct task_struct *child, u64 clone_flags)
 	pmr_sideband_fork(child);
 }
 
-/**
- * pmr_inherit_missed() - copies that forks could not make, since load
- */
+/* Events that were not inherited for lack of memory, since load. */
 u64 pmr_inherit_missed(void)
 {
 	return atomic64_read(&missed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inherited copies: made at fork, read with the event they are copies of,
- * accounted to it when their task has ended.
+ * Inherited copies (child events). A fork makes them, a read of their parent event
+ * includes them, and the reaper adds their counts to it after their task has ended.
  */
 #ifndef PMR_INHERIT_H
 #define PMR_INHERIT_H
@@ -19,7 +19,7 @@ void pmr_inherit_exit(void);
 /* core/inherit.c */
 u64 pmr_inherit_missed(void);
 
-/* Under the mutex of the context of @event: nothing is removed meanwhile. */
+/* Requires the mutex of the context of @event, which excludes removal. */
 #define pmr_for_each_copy(copy, event)						\
 	list_for_each_entry_rcu(copy, &(event)->children, child, true)
 

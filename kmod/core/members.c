@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns who belongs to a group, and which groups a context has.
+ * Owns group membership and the group lists of a context.
  *
- * pmr_group_attach(), _detach(): where pmr_context_call() puts a function, interrupts
- * off, the context's lock held; also for copies in a fork. pmr_group_fits():
- * task context, may sleep, the context's mutex held. pmr_group_may_grow(): takes that.
+ * pmr_group_attach(), _detach(): interrupts off, the context's lock held, on the CPU that
+ * the context is scheduled in on (on any CPU while it is scheduled out).
+ * pmr_group_fits(): task context, may sleep, the context's mutex held.
+ * pmr_group_may_grow(): takes that mutex.
  */
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
@@ -15,7 +16,7 @@
 LIST_HEAD(pmr_no_siblings);
 
 /**
- * pmr_group_attach() - put an event into its context, as a leader or a sibling
+ * pmr_group_attach() - add an event to its context, as a leader or a sibling
  * @event: event in no context list
  * @leader: leader in the same context, or the event itself
  */
@@ -46,11 +47,12 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 static void become_leader(struct pmr_event *event)
 {
 	/*
-	 * Off the list first: the NMI of a sibling that counts may read the group
-	 * at any moment, and must find its way back to the old leader.
+	 * Remove the event from the list before it becomes a leader. An NMI of an active
+	 * member may walk the group at any time. It must never take a list entry for a
+	 * list head. A compiler barrier is enough: the NMI is on this CPU.
 	 */
 	list_del_init(&event->siblings);
-	barrier();	/* in this order; the NMI is on this CPU, or the event is out */
+	barrier();
 	event->leader = event;
 	pmr_wait_add(event);
 	if (event->state == PMR_STATE_INACTIVE) {
@@ -60,10 +62,10 @@ static void become_leader(struct pmr_event *event)
 }
 
 /**
- * pmr_group_detach() - take an event out of its context
- * @event: event that does not count, its times up to date
+ * pmr_group_detach() - remove an event from its context
+ * @event: stopped event, its times up to date
  *
- * The siblings of a leader go on as single events.
+ * The siblings of a leader become single events.
  */
 void pmr_group_detach(struct pmr_event *event)
 {
@@ -100,10 +102,11 @@ static bool needs_counter(const struct pmr_event *event)
 }
 
 /*
- * As in perf, members that are off may be more than fit at once.
+ * As in perf, siblings that are off are not checked. The events stay allocated while the
+ * context's mutex is held.
  *
- * Return: how many hardware events, @event included; above PMR_COUNTERS_MAX, not all
- * of them are in @hws. They stay allocated while the context's mutex is held.
+ * Return: number of hardware events, including @event; if it is above PMR_COUNTERS_MAX,
+ * @hws has only the first ones.
  */
 static unsigned int collect_members(struct pmr_event *leader, struct pmr_event *event,
 				    struct pmr_hw **hws)
@@ -136,11 +139,11 @@ static noinline int group_fits(struct pmr_event *leader, struct pmr_event *event
 }
 
 /**
- * pmr_group_fits() - could a group ever count together?
- * @leader: its leader; or what somebody took for one, and is a sibling itself
- * @event: its leader, or one that is to become a sibling
+ * pmr_group_fits() - can the PMU ever count a group together?
+ * @leader: the leader; user space may have passed a sibling
+ * @event: the leader itself, or the new sibling
  *
- * Return: 0, or -EINVAL if the PMU has not the counters for it.
+ * Return: 0, or -EINVAL if the PMU lacks the counters or @leader is a sibling.
  */
 int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
 {
@@ -157,14 +160,15 @@ int pmr_group_fits(struct pmr_event *leader, struct pmr_event *event)
 }
 
 /**
- * pmr_group_may_grow() - could a group ever count together with one more?
- * @leader: its leader, held by the caller
+ * pmr_group_may_grow() - can the PMU ever count a group together with one more event?
+ * @leader: the leader; the caller holds a reference
  * @event: event in no context
  *
- * Task context, may sleep; takes the mutex of the group's context.
+ * An early check. pmr_event_install() checks again, because the group may grow meanwhile.
  *
- * Return: as pmr_group_fits(), which is asked again when the event is
- * installed: another may come first.
+ * Context: task context, may sleep; takes the mutex of the group's context.
+ *
+ * Return: see pmr_group_fits().
  */
 int pmr_group_may_grow(struct pmr_event *leader, struct pmr_event *event)
 {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the link between events and rings: an event writes into the ring that it
- * was mapped with, or into another's (PERF_EVENT_IOC_SET_OUTPUT), and readers of
- * any of the events of a ring are woken by all of them.
+ * Owns the link between events and rings. An event writes into the ring that it was mapped
+ * with, or into that of another event (PERF_EVENT_IOC_SET_OUTPUT). Any event of a ring
+ * wakes the readers of all events of that ring.
  *
- * Task context, but for pmr_output_wake(): hard IRQ. The lock of a ring protects its
- * lists, and with them the links that lead to it: event->ring is set to a ring, and
- * cleared again, under the lock of that ring. What sets it holds the event's mmap_mutex
- * as well, so that one link is set at a time. A ring outlives the RCU section in which it
- * was found.
+ * Task context, except pmr_output_wake(): hard IRQ. The lock of a ring protects its lists
+ * of events and the event->ring pointers to it. Setting event->ring also requires the
+ * event's mmap_mutex, which serializes setters. A ring found under RCU stays allocated
+ * until the RCU section ends.
  */
 #include <linux/lockdep.h>
 #include <linux/rcupdate.h>
@@ -21,7 +20,7 @@ static void attach(struct pmr_event *event, struct pmr_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
 	list_add_tail(&event->attached, event->polled ? &ring->polled : &ring->writers);
-	rcu_assign_pointer(event->ring, ring);	/* the NMI sees it whole or not at all */
+	rcu_assign_pointer(event->ring, ring);	/* the NMI sees NULL or a complete ring */
 }
 
 static void detach(struct pmr_event *event, struct pmr_ring *ring)
@@ -31,7 +30,7 @@ static void detach(struct pmr_event *event, struct pmr_ring *ring)
 	rcu_assign_pointer(event->ring, NULL);
 }
 
-/* Under the lock of @ring: does @event write into it? */
+/* Does @event write into @ring? Requires the lock of @ring. */
 static bool is_attached(struct pmr_event *event, struct pmr_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
@@ -39,9 +38,9 @@ static bool is_attached(struct pmr_event *event, struct pmr_ring *ring)
 }
 
 /**
- * pmr_output_attach() - let an event without a ring write into one
+ * pmr_output_attach() - attach an event without a ring to one
  * @event: event; its mmap_mutex is held
- * @ring: ring; the event gets the caller's reference
+ * @ring: ring; the caller's reference passes to the event
  */
 void pmr_output_attach(struct pmr_event *event, struct pmr_ring *ring)
 {
@@ -54,8 +53,8 @@ void pmr_output_attach(struct pmr_event *event, struct pmr_ring *ring)
 }
 
 /**
- * pmr_output_detach() - records of an event have nowhere to go any more
- * @event: event; its mmap_mutex is held, or no file leads to it
+ * pmr_output_detach() - detach an event from its ring, if it has one
+ * @event: event; its mmap_mutex is held, or its file is being released
  */
 void pmr_output_detach(struct pmr_event *event)
 {
@@ -77,7 +76,7 @@ void pmr_output_detach(struct pmr_event *event)
 		pmr_ring_put(ring);	/* frees after a grace period: an NMI may be writing */
 }
 
-/* Return: false if there was none left. */
+/* Return: false if the list was empty. */
 static bool detach_first(struct pmr_ring *ring, struct list_head *list)
 {
 	struct pmr_event *event;
@@ -95,10 +94,10 @@ static bool detach_first(struct pmr_ring *ring, struct list_head *list)
 }
 
 /**
- * pmr_output_detach_all() - the last mapping of a ring is gone
+ * pmr_output_detach_all() - detach all events after the last mapping of a ring is gone
  * @ring: ring to which the caller holds a reference
  *
- * May sleep: thousands of events may write into one ring.
+ * Context: task context, may sleep: thousands of events may write into one ring.
  */
 void pmr_output_detach_all(struct pmr_ring *ring)
 {
@@ -109,7 +108,7 @@ void pmr_output_detach_all(struct pmr_ring *ring)
 		cond_resched();
 }
 
-/* Return: the ring of @target with a reference, or NULL if it has none that is mapped. */
+/* Return: the mapped ring of @target with a reference, or NULL. */
 static struct pmr_ring *mapped_ring(struct pmr_event *target)
 {
 	struct pmr_ring *ring;
@@ -130,13 +129,14 @@ static struct pmr_ring *mapped_ring(struct pmr_event *target)
 }
 
 /**
- * pmr_output_share() - let an event write into the ring of another
+ * pmr_output_share() - redirect an event to the ring of another event
  * @event: event that is not mapped; its mmap_mutex is held
- * @target: the other, to which the caller holds a reference
+ * @target: event to which the caller holds a reference
  *
- * If @target loses its last mapping meanwhile, that comes second: the event has no ring.
+ * If the ring loses its last mapping during the call, the call succeeds and leaves @event
+ * without a ring, as if the unmapping came second.
  *
- * Return: 0, or -EINVAL if @target has no ring, or it lost its last mapping.
+ * Return: 0, or -EINVAL if @target has no mapped ring.
  */
 int pmr_output_share(struct pmr_event *event, struct pmr_event *target)
 {
@@ -177,10 +177,10 @@ struct pmr_ring *pmr_output_ring(struct pmr_event *event)
 }
 
 /**
- * pmr_output_poll() - an event is polled: from now on its ring's wake-ups reach it
- * @event: event
+ * pmr_output_poll() - let the wake-ups of an event's ring reach its own readers
+ * @event: event that is polled
  *
- * Of the many events that may write into a ring, few are ever polled.
+ * Many events may write into a ring, but few are ever polled. A wake-up visits only those.
  */
 void pmr_output_poll(struct pmr_event *event)
 {
@@ -189,7 +189,7 @@ void pmr_output_poll(struct pmr_event *event)
 
 	if (READ_ONCE(event->polled))
 		return;
-	mutex_lock(&event->mmap_mutex);		/* no other link is being set */
+	mutex_lock(&event->mmap_mutex);		/* excludes attach, which reads polled */
 	rcu_read_lock();
 	WRITE_ONCE(event->polled, true);
 	ring = rcu_dereference(event->ring);
@@ -204,7 +204,7 @@ void pmr_output_poll(struct pmr_event *event)
 }
 
 /**
- * pmr_output_wake() - wake all who poll an event or one that shares its ring
+ * pmr_output_wake() - wake the readers of an event and of all that share its ring
  * @event: event
  */
 void pmr_output_wake(struct pmr_event *event)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which ring an event writes into, and whom its wake-ups reach.
+ * Which ring an event writes into, and which readers its wake-ups reach.
  */
 #ifndef PMR_OUTPUT_H
 #define PMR_OUTPUT_H

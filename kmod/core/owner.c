@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns who opened which event, for the two requests that stand for
- * prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE: they act on all events that the
- * calling thread has opened, whatever these measure. The task tells who it is, not the
- * pid: an exec may change that of a thread.
+ * Owns the list of events that each task has opened, for the two requests that replace
+ * prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE. They act on all events that the calling
+ * thread has opened, whatever these measure. The key is the task, because an exec may
+ * change the pid of a thread.
  *
- * Each task that has opened events has a list and a mutex of its own, so that none waits
- * for another's events.
+ * Each owner has its own list and mutex, so that tasks do not wait for each other.
  *
- * Task context, may sleep. An owner's mutex is outside of a context's mutex. owners_lock is
- * a leaf.
+ * Task context, may sleep. An owner's mutex nests outside a context's mutex. owners_lock
+ * is a leaf.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -23,11 +22,11 @@
 
 /**
  * struct pmr_owner - a task that has opened events
- * @node: in @owners
+ * @node: entry in owners
  * @task: the task; holds a reference
- * @users: events that name it, and calls in progress; under owners_lock
+ * @users: number of events that point here, and of calls in progress; under owners_lock
  * @mutex: protects @events
- * @events: events that it has opened, by their owned field
+ * @events: the events it has opened
  */
 struct pmr_owner {
 	struct hlist_node node;
@@ -37,9 +36,9 @@ struct pmr_owner {
 	struct list_head events;
 };
 
-/* A user has at most max_events owners: chains stay short, and need not grow. */
+/* A user has at most max_events owners, so the table does not need to grow. */
 static DEFINE_HASHTABLE(owners, 12);
-/* Protects the table and the number of users of each owner. */
+/* Protects the table and each owner's users. */
 static DEFINE_SPINLOCK(owners_lock);
 
 static struct pmr_owner *find_and_get(struct task_struct *task)
@@ -56,7 +55,7 @@ static struct pmr_owner *find_and_get(struct task_struct *task)
 	return owner;
 }
 
-/* Only a task itself adds its owner, so there is none yet. */
+/* Only current adds its own owner, so no other owner can appear after the lookup. */
 static struct pmr_owner *add_current(void)
 {
 	struct pmr_owner *owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
@@ -89,7 +88,7 @@ static void put(struct pmr_owner *owner)
 }
 
 /**
- * pmr_owner_set() - the caller is opening an event
+ * pmr_owner_set() - make current the owner of an event that is being opened
  * @event: event
  *
  * Return: 0 or -ENOMEM.
@@ -101,7 +100,7 @@ int pmr_owner_set(struct pmr_event *event)
 }
 
 /**
- * pmr_owner_clear() - the event could not be opened
+ * pmr_owner_clear() - drop the owner of an event
  * @event: event of pmr_owner_set()
  */
 void pmr_owner_clear(struct pmr_event *event)
@@ -111,7 +110,7 @@ void pmr_owner_clear(struct pmr_event *event)
 }
 
 /**
- * pmr_owner_add() - remember that the caller opened an event
+ * pmr_owner_add() - add an event to its owner's list
  * @event: event of pmr_owner_set() that is in its context
  */
 void pmr_owner_add(struct pmr_event *event)
@@ -124,7 +123,7 @@ void pmr_owner_add(struct pmr_event *event)
 }
 
 /**
- * pmr_owner_remove() - forget an event
+ * pmr_owner_remove() - remove an event from its owner's list, and drop the owner
  * @event: event of pmr_owner_add()
  */
 void pmr_owner_remove(struct pmr_event *event)
@@ -138,8 +137,8 @@ void pmr_owner_remove(struct pmr_event *event)
 }
 
 /**
- * pmr_owner_control() - enable or disable all events that the caller opened
- * @enable: which of the two
+ * pmr_owner_control() - enable or disable all events that current has opened
+ * @enable: true to enable, false to disable
  */
 void pmr_owner_control(bool enable)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who opened which event.
+ * The events that each task has opened.
  */
 #ifndef PMR_OWNER_H
 #define PMR_OWNER_H

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the end of inherited copies, when their task ends, execs with
- * remove_on_exec, or the event that they are copies of is closed. How a fork makes
- * them: inherit.c.
+ * Ends inherited copies: when their task exits or execs with remove_on_exec, or when the
+ * event that they were inherited from is closed. inherit.c makes them.
  *
- * pmr_inherit_end(): the copy's context locked, interrupts off. kick: hard IRQ.
- * The reaper: a worker, one for each context with copies that have ended; takes
- * the mutex of that context. orphan: task context, that mutex held. init, exit:
- * task context, may sleep.
+ * pmr_inherit_end(): the copy's context locked, interrupts off. kick(): hard IRQ.
+ * The reaper: a worker per context with ended copies; takes the mutex of that context.
+ * pmr_inherit_orphan(): task context, that mutex held. init, exit: task context, may
+ * sleep.
  *
- * A task that ends leaves its counts in the copies and does not wait. The reaper
- * adds the counts to the top event and takes the copy off its list under the mutex
- * that readers hold, so that a reader finds each count in one of the two places.
- * Each context has a reaper of its own, so a task whose children end by the
- * thousand delays nobody else's; and an event that is closed takes those of its
- * copies that have ended along, and waits for no reaper.
+ * An exiting task leaves its counts in the copies and does not wait. Under the mutex that
+ * readers hold, the reaper adds the counts to the top event and removes the copy from its
+ * list, so a reader finds each count exactly once. Each context has its own reaper, so a
+ * task with thousands of exiting children does not delay others. Closing an event takes
+ * its ended copies from the reaper and does not wait for it.
  */
 #include <linux/rculist.h>
 #include <linux/workqueue.h>
@@ -23,14 +21,14 @@
 #include "core/inherit.h"
 #include "core/sideband.h"
 
-/* Of our own: at unload, no work may be left that runs our code. */
+/* A private workqueue: unload destroys it, so that no work is left to run module code. */
 static struct workqueue_struct *reapers;
 
 /**
- * pmr_inherit_end() - an inherited copy has ended
- * @copy: copy that counts no more, its times up to date; its context is locked
+ * pmr_inherit_end() - give an ended copy to the reaper
+ * @copy: stopped copy, its times up to date; its context is locked
  *
- * Once for each copy.
+ * Called once per copy.
  */
 void pmr_inherit_end(struct pmr_event *copy)
 {
@@ -56,7 +54,7 @@ static void kick(struct irq_work *work)
 	queue_work(reapers, &container_of(work, struct pmr_context, kick)->reaper);
 }
 
-/* The counts of a copy become the top's; its context's mutex is held. */
+/* Adds the counts of a copy to its top event. */
 static void fold(struct pmr_event *copy)
 {
 	struct pmr_event *top = copy->top;
@@ -66,7 +64,7 @@ static void fold(struct pmr_event *copy)
 	top->child_count += copy->hw.count - copy->hw.base;
 	top->child_enabled += copy->enabled;
 	top->child_running += copy->running;
-	/* The mutex keeps out readers, the lock forks. */
+	/* The mutex excludes readers; only the lock excludes forks. */
 	raw_spin_lock_irqsave(&top->children_lock, flags);
 	list_del_init(&copy->child);
 	raw_spin_unlock_irqrestore(&top->children_lock, flags);
@@ -77,7 +75,7 @@ static void detach(struct pmr_context *context, void *arg)
 	struct pmr_event *event = arg;
 
 	if (list_empty(&event->all))
-		return;		/* it was removed on exec */
+		return;		/* removed on exec */
 	pmr_group_update_times(event->leader, pmr_context_time(context));
 	pmr_group_detach(event);
 }
@@ -90,8 +88,8 @@ static void reap_one(struct pmr_event *copy)
 	fold(copy);
 	pmr_context_call(copy->context, detach, copy);
 	if (list_empty(&top->children) && READ_ONCE(top->state) <= PMR_STATE_EXIT)
-		wake_up_all(&top->waitq);	/* poll() says EPOLLHUP from now on */
-	pmr_event_put(copy);	/* not the last reference to top: its file holds one */
+		wake_up_all(&top->waitq);	/* poll() returns EPOLLHUP now */
+	pmr_event_put(copy);	/* top stays: its file holds a reference */
 }
 
 static void collect(struct pmr_event *copy, struct list_head *group)
@@ -101,8 +99,9 @@ static void collect(struct pmr_event *copy, struct list_head *group)
 }
 
 /*
- * With the lock of their context all members of the group have ended, not only the
- * first. It has left the context if an exec did that; else no exec will change it.
+ * All members end in one section of their context's lock, so none is missed here. A copy
+ * removed by an exec is already a group of one. Otherwise its task has exited, and no exec
+ * changes the group after the lock is dropped.
  */
 static void take_group(struct pmr_context *context, struct pmr_event *first,
 		       struct list_head *group)
@@ -119,8 +118,8 @@ static void take_group(struct pmr_context *context, struct pmr_event *first,
 }
 
 /*
- * Return: a copy that has ended; it stays while the mutex is held. Or NULL, and the
- * reaper has no more to do.
+ * Return: an ended copy, which stays while the mutex is held; or NULL, and @context->reaping
+ * is cleared, so that the next copy that ends queues the reaper again.
  */
 static struct pmr_event *first_ended(struct pmr_context *context)
 {
@@ -134,7 +133,7 @@ static struct pmr_event *first_ended(struct pmr_context *context)
 	return first;
 }
 
-/* A group is read through its leader, so its members move to their tops together. */
+/* A group read starts at the leader, so all members are folded in one mutex section. */
 static bool reap_group(struct pmr_context *context)
 {
 	struct pmr_event *first, *copy, *next;
@@ -158,12 +157,12 @@ static void reap(struct work_struct *work)
 
 	while (reap_group(context))
 		cond_resched();
-	pmr_context_put(context);	/* the last to go may take the work with it */
+	pmr_context_put(context);	/* may free @work */
 }
 
 /**
- * pmr_inherit_init_context() - make a context's reaper
- * @context: context that is being made
+ * pmr_inherit_init_context() - initialize the reaper of a context
+ * @context: context that is being initialized
  */
 void pmr_inherit_init_context(struct pmr_context *context)
 {
@@ -173,7 +172,7 @@ void pmr_inherit_init_context(struct pmr_context *context)
 	INIT_WORK(&context->reaper, reap);
 }
 
-/* One that has ended is in its group still. */
+/* An ended copy is already stopped, but may still be in its group. */
 static void take_away(struct pmr_context *context, void *arg)
 {
 	u64 now = pmr_context_time(context);
@@ -189,8 +188,8 @@ static void take_away(struct pmr_context *context, void *arg)
 }
 
 /*
- * The reaper takes a copy off its list and off that of the top within one holding
- * of the mutex, so it is done with this one or has not seen it.
+ * The reaper handles a copy in one section of the mutex that the caller holds, so it has
+ * not started on this copy.
  */
 static void take_from_reaper(struct pmr_context *context, struct pmr_event *copy)
 {
@@ -221,13 +220,12 @@ static void move_child(struct pmr_event *event, struct pmr_event *copy, struct l
 }
 
 /**
- * pmr_inherit_orphan() - take away the copies of an event that is being closed
- * @event: event that has left its context, whose mutex is held
- * @doomed: gets the copies that the caller must give to pmr_inherit_free()
+ * pmr_inherit_orphan() - remove the copies of an event that is being closed
+ * @event: event that was removed from its context, whose mutex is held
+ * @doomed: gets the copies; the caller must pass it to pmr_inherit_free()
  *
- * A fork puts its copies behind their original, so none is missed; and forks copy
- * no more when they see that the event is orphaned, so there is an end to them.
- * Afterwards no copy is with the reaper.
+ * A fork adds its copies behind their original, so the loop does not miss any. Forks skip
+ * an orphaned event, so the loop ends. Afterwards the reaper has no copy of @event.
  */
 void pmr_inherit_orphan(struct pmr_event *event, struct list_head *doomed)
 {
@@ -258,7 +256,7 @@ void pmr_inherit_free(struct list_head *doomed)
 }
 
 /**
- * pmr_inherit_init() - make the reapers' workqueue, at load
+ * pmr_inherit_init() - allocate the reapers' workqueue at load
  *
  * Return: 0 or -ENOMEM.
  */
@@ -269,7 +267,7 @@ int pmr_inherit_init(void)
 }
 
 /**
- * pmr_inherit_exit() - wait for the reapers, when no event and no hook is left
+ * pmr_inherit_exit() - wait for the reapers after the last event and hook are gone
  */
 void pmr_inherit_exit(void)
 {

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the question which groups count on a CPU: their order, who makes room for
- * whom, and how those take turns that do not fit together.
+ * Decides which groups count on a CPU: priority, preemption and rotation.
  *
- * As in perf, the CPU's pinned groups come before the task's pinned ones, and
- * these before all flexible ones. A group that does not fit keeps nobody behind it
- * from counting.
+ * As in perf, the CPU's pinned groups come first, then the task's pinned groups, then all
+ * flexible groups. A group that does not fit does not block the groups after it.
  *
- * Flexible groups take turns, those of the CPU and of the task together, in the
- * order of their waits, see wait.c.
+ * The flexible groups of CPU and task rotate together, in the order of their waits, see
+ * wait.c.
  *
- * pmr_schedule_in() and _out(): on the CPU concerned, interrupts off, the
- * context locked. pmr_schedule_fill(): likewise, no context locked. The timer: hard
- * IRQ. Contexts are locked one at a time; one that is in here is changed by
- * this CPU only, so nothing moves between two lockings.
+ * pmr_schedule_in(), _out(): on the CPU concerned, interrupts off, the context locked.
+ * pmr_schedule_fill(): likewise, but no context locked. The timer: hard IRQ. Contexts are
+ * locked one at a time. Only this CPU changes a context that is scheduled in here, so its
+ * state is stable between two lock sections.
  *
- * The timer runs only while a group that is enabled here has to wait.
+ * The timer is armed only while an enabled group waits on this CPU.
  */
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
@@ -25,13 +23,13 @@
 #include "core/context.h"
 #include "core/wait.h"
 
-/* A turn: as long as perf's default, one tick. */
+/* Rotation interval: one tick, perf's default. */
 #define TURN_NS	TICK_NSEC
 
 /**
- * struct turns - one CPU's turns
- * @timer: ends a turn
- * @armed: it is on its way
+ * struct turns - rotation of one CPU; accessed there, interrupts off
+ * @timer: rotates the flexible groups
+ * @armed: @timer is pending or running
  */
 struct turns {
 	struct hrtimer timer;
@@ -42,7 +40,7 @@ static DEFINE_PER_CPU(struct turns, turns);
 
 DEFINE_PER_CPU(bool, pmr_schedule_due);
 
-/* Also from sched_switch: the runqueue's lock is outside of a timer base's. */
+/* May run in sched_switch: the timer base's lock nests inside the runqueue lock. */
 static void arm_timer(void)
 {
 	struct turns *here = this_cpu_ptr(&turns);
@@ -54,12 +52,12 @@ static void arm_timer(void)
 }
 
 /**
- * pmr_schedule_wait() - a group that has been enabled finds no room, or is out
+ * pmr_schedule_wait() - note that an enabled group does not count
  * @leader: its leader, whose context is locked
  *
- * Others may have to make room, in pmr_schedule_fill(): all for one that is pinned,
- * the CPU's flexible groups for a task's. It may as well be one that has left its
- * counters because it has grown.
+ * The group does not fit, it grew and lost its counters, or its context is scheduled out.
+ * pmr_schedule_fill() may have to make room: a pinned group preempts flexible ones, and a
+ * task's flexible group shares with those of the CPU.
  */
 void pmr_schedule_wait(struct pmr_event *leader)
 {
@@ -102,7 +100,7 @@ static void stop_pinned(struct pmr_context *context, u64 now)
 	}
 }
 
-/* Pinned and no counter, although everybody has made room. */
+/* A pinned group that still has no counters after all others made room is in error. */
 static void fail_pinned(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *leader;
@@ -118,11 +116,11 @@ static void fail_pinned(struct pmr_context *context, u64 now)
 }
 
 /**
- * pmr_schedule_in() - let a context run on this CPU
- * @context: context that is out, locked
+ * pmr_schedule_in() - schedule a context in on this CPU
+ * @context: context that is scheduled out, locked
  *
- * The caller calls pmr_schedule_fill() when it has unlocked it, if
- * @context->waiting or @context->pinned_waiting is set.
+ * If @context->waiting or @context->pinned_waiting is set afterwards, the caller must
+ * unlock the context and call pmr_schedule_fill().
  */
 void pmr_schedule_in(struct pmr_context *context)
 {
@@ -142,19 +140,19 @@ void pmr_schedule_in(struct pmr_context *context)
 		pmr_wait_turn(context, now);
 	}
 	if (unlikely(!list_empty(&context->pinned)) && !start_pinned(context, now))
-		context->waiting = 1;	/* the pinned ones come first */
+		context->waiting = 1;	/* pinned groups must be served first */
 	else if (unlikely(context != cpu_context && cpu_context->waiting))
-		context->waiting = 1;	/* the CPU's may have waited longer */
+		context->waiting = 1;	/* the CPU's groups may have waited longer */
 	else
 		pmr_wait_start_all(context, now);
 	if (unlikely(context->waiting))
 		arm_timer();
-	/* Who waits here has been tried; only the CPU's could make room. */
+	/* The groups of @context were tried; only the CPU's flexible groups can make room. */
 	__this_cpu_write(pmr_schedule_due, context->pinned_waiting || cpu_context->waiting ||
 			 (context->waiting && !list_empty(&cpu_context->flexible)));
 }
 
-/* An event that stayed on a counter would count others, and be freed there. */
+/* An event left on a counter would count other tasks, and could be freed while active. */
 static void stop_rest(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *event;
@@ -164,8 +162,8 @@ static void stop_rest(struct pmr_context *context, u64 now)
 }
 
 /**
- * pmr_schedule_out() - take a context off this CPU
- * @context: context that is in here, locked
+ * pmr_schedule_out() - schedule a context out
+ * @context: context that is scheduled in on this CPU, locked
  */
 void pmr_schedule_out(struct pmr_context *context)
 {
@@ -190,7 +188,7 @@ void pmr_schedule_out(struct pmr_context *context)
 
 typedef void (*step_fn)(struct pmr_context *context, u64 now);
 
-/* One step for one context, if there is one and it is in here. */
+/* Runs @fn with the context locked, if there is one and it is scheduled in here. */
 static void step(struct pmr_context *context, step_fn fn)
 {
 	lockdep_assert_irqs_disabled();
@@ -208,7 +206,10 @@ static void retry_pinned(struct pmr_context *context, u64 now)
 		start_pinned(context, now);
 }
 
-/* The pinned groups of one context come before all flexible ones. */
+/*
+ * Flexible groups make room for the pinned groups of either context; the task's pinned
+ * groups make room for those of the CPU.
+ */
 static void make_room_for(struct pmr_context *pinned, struct pmr_context *cpu_context,
 			  struct pmr_context *task_context)
 {
@@ -249,8 +250,7 @@ static void begin_turn(struct pmr_context *cpu_context, struct pmr_context *task
 }
 
 /**
- * pmr_schedule_fill() - give counters that are free, or have to be made free,
- * to who waits for them
+ * pmr_schedule_fill() - start waiting groups; stop others to make room if needed
  */
 void pmr_schedule_fill(void)
 {
@@ -264,7 +264,7 @@ void pmr_schedule_fill(void)
 		make_room_for(cpu_context, cpu_context, task_context);
 	if (unlikely(task_context && task_context->pinned_waiting))
 		make_room_for(task_context, cpu_context, task_context);
-	/* The CPU's count on while tasks change, but share with one that waits. */
+	/* The CPU's groups keep counting across switches, unless a task's group waits. */
 	if (waits_here(task_context) && !list_empty(&cpu_context->flexible)) {
 		step(cpu_context, pmr_wait_stop);
 		begin_turn(cpu_context, task_context);
@@ -326,11 +326,10 @@ static void fail_all(struct pmr_context *context, u64 now)
 }
 
 /**
- * pmr_schedule_evict() - the PMU lets nothing count on this CPU from now on
- * @for_good: it will not do so again
+ * pmr_schedule_evict() - stop all groups on counters: the PMU of this CPU has failed
+ * @for_good: the failure is permanent
  *
- * Takes off all groups that are on counters. They wait, or are in error if it is for
- * good. Interrupts off.
+ * The groups wait, or are in error if the failure is permanent. Interrupts off.
  */
 void pmr_schedule_evict(bool for_good)
 {
@@ -354,7 +353,7 @@ void pmr_schedule_evict(bool for_good)
 }
 
 /**
- * pmr_schedule_init() - make each CPU's timer
+ * pmr_schedule_init() - set up each CPU's timer and the handler of PMU failures
  */
 void pmr_schedule_init(void)
 {
@@ -366,7 +365,7 @@ void pmr_schedule_init(void)
 }
 
 /**
- * pmr_schedule_cpu_offline() - this CPU goes down, its contexts are out
+ * pmr_schedule_cpu_offline() - stop this CPU's timer; its contexts are scheduled out
  */
 void pmr_schedule_cpu_offline(void)
 {
@@ -375,7 +374,7 @@ void pmr_schedule_cpu_offline(void)
 }
 
 /**
- * pmr_schedule_exit() - stop the timers, when no event is left
+ * pmr_schedule_exit() - stop all timers after the last event is gone
  */
 void pmr_schedule_exit(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the question who gets a sideband record: events of the CPU on which it
- * happens, and of the task that does it, if they ask for the kind and are
- * enabled; whether they are on a counter matters not.
+ * Selects the events that get a sideband record: events of this CPU and of the current
+ * task that ask for the kind of record and are enabled, whether or not they are currently
+ * on a counter.
  *
  * Called by the hooks and by core/task.c: task context, preemption off; the
  * switches with interrupts off under the runqueue lock. Takes the lock of each
@@ -20,8 +20,8 @@
 #include "sample/sideband.h"
 
 /*
- * Open events that ask for a kind. Nobody waits for the change of a number to
- * be seen: what happens while an event is being opened may come before or after.
+ * Number of open events that ask for each kind of record. Not ordered against the hooks:
+ * activity during an open may or may not be recorded.
  */
 static atomic_t mmap_events, comm_events, task_events, switch_events;
 
@@ -30,7 +30,7 @@ static bool wants_mmap(const struct pmr_event *event)
 	return event->attr.mmap || event->attr.mmap2 || event->attr.mmap_data;
 }
 
-/* Without FORK and EXIT nobody could tell whose the mappings and names are. */
+/* Readers need FORK and EXIT to attribute mappings and names to a task. */
 static bool wants_task(const struct pmr_event *event)
 {
 	return event->attr.task || event->attr.comm || wants_mmap(event);
@@ -46,8 +46,8 @@ bool pmr_sideband_wants_any(const struct pmr_event *event)
 }
 
 /**
- * pmr_sideband_account() - an event is opened or closed
- * @event: event that user space opens
+ * pmr_sideband_account() - count an event that is opened or closed
+ * @event: event
  * @change: 1 or -1
  */
 void pmr_sideband_account(const struct pmr_event *event, int change)
@@ -62,9 +62,7 @@ void pmr_sideband_account(const struct pmr_event *event, int change)
 		atomic_add(change, &switch_events);
 }
 
-/**
- * pmr_sideband_wants_mmap() - does an event ask for mappings?
- */
+/* Does any open event ask for mappings? */
 bool pmr_sideband_wants_mmap(void)
 {
 	return atomic_read(&mmap_events);
@@ -81,7 +79,7 @@ static void give_mmap(struct pmr_event *event, void *arg)
 }
 
 /**
- * pmr_sideband_mmap() - current has made a mapping
+ * pmr_sideband_mmap() - record a new mapping of current
  * @mmap: mapping
  */
 void pmr_sideband_mmap(const struct pmr_mmap *mmap)
@@ -90,10 +88,10 @@ void pmr_sideband_mmap(const struct pmr_mmap *mmap)
 }
 
 /**
- * struct comm - a new name
- * @task: whose
- * @name: name, zeros behind it
- * @exec: by an exec
+ * struct comm - a new task name
+ * @task: task that gets it
+ * @name: name, padded with zeros
+ * @exec: set by an exec
  */
 struct comm {
 	struct task_struct *task;
@@ -110,10 +108,10 @@ static void give_comm(struct pmr_event *event, void *arg)
 }
 
 /**
- * pmr_sideband_comm() - a task gets another name
+ * pmr_sideband_comm() - record a new task name
  * @task: current, or another thread of its process
- * @name: new name; @task has the old one still
- * @exec: because it runs another program
+ * @name: new name; @task still has the old one
+ * @exec: set by an exec
  */
 void pmr_sideband_comm(struct task_struct *task, const char *name, bool exec)
 {
@@ -132,7 +130,7 @@ static void give_fork(struct pmr_event *event, void *child)
 }
 
 /**
- * pmr_sideband_fork() - current has forked
+ * pmr_sideband_fork() - record a fork of current
  * @child: new process or thread, which has not run yet
  */
 void pmr_sideband_fork(struct task_struct *child)
@@ -148,8 +146,8 @@ static void give_exit(struct pmr_event *event, void *task)
 }
 
 /**
- * pmr_sideband_exit() - a task ends
- * @task: current, whose context is in still
+ * pmr_sideband_exit() - record the exit of a task
+ * @task: current, whose context is still scheduled in
  */
 void pmr_sideband_exit(struct task_struct *task)
 {
@@ -158,9 +156,9 @@ void pmr_sideband_exit(struct task_struct *task)
 }
 
 /**
- * struct change - a context switch, as one of the two tasks sees it
+ * struct change - a context switch from the point of view of one task
  * @task: that task
- * @other: the other one
+ * @other: the other task
  * @misc: PERF_RECORD_MISC_SWITCH_*
  */
 struct change {
@@ -178,12 +176,12 @@ static void give_switch(struct pmr_event *event, void *arg)
 }
 
 /**
- * pmr_sideband_switch_out() - a task leaves this CPU
- * @prev: task, whose context is in still
- * @next: who comes
+ * pmr_sideband_switch_out() - record that a task is switched out
+ * @prev: task, whose context is still scheduled in
+ * @next: the task that is switched in
  *
- * The scheduler's own word for a preemption is narrower than perf's: a task that
- * could go on was preempted, whatever made it call the scheduler.
+ * As in perf, a task that is still runnable was preempted. The preempt argument of
+ * sched_switch covers only some of these cases.
  */
 void pmr_sideband_switch_out(struct task_struct *prev, struct task_struct *next)
 {
@@ -201,9 +199,9 @@ void pmr_sideband_switch_out(struct task_struct *prev, struct task_struct *next)
 }
 
 /**
- * pmr_sideband_switch_in() - a task has come to this CPU
- * @prev: who has gone; still current
- * @next: task, whose context is in already
+ * pmr_sideband_switch_in() - record that a task is switched in
+ * @prev: the task that was switched out, still current
+ * @next: task, whose context is already scheduled in
  */
 void pmr_sideband_switch_in(struct task_struct *prev, struct task_struct *next)
 {
@@ -214,13 +212,11 @@ void pmr_sideband_switch_in(struct task_struct *prev, struct task_struct *next)
 }
 
 /**
- * pmr_sideband_read() - an inherited copy ends
- * @copy: copy that does not count any more, its times up to date; its context is
- *	locked
+ * pmr_sideband_read() - record the final count of an inherited copy
+ * @copy: stopped copy, its times up to date; its context is locked, interrupts off
  *
- * Interrupts off. A ring has one CPU that writes, that of its events. If that is
- * another one, the reaper has the record written there; the task may have no
- * pid by then, so its pids are noted here.
+ * Only the CPU of a ring's events may write into the ring. On any other CPU, the record is
+ * left to the reaper. The pids are saved here, because the task may have none by then.
  */
 void pmr_sideband_read(struct pmr_event *copy)
 {
@@ -234,7 +230,7 @@ void pmr_sideband_read(struct pmr_event *copy)
 		copy->read_due = true;
 }
 
-/* On the CPU of the ring, hard IRQ. */
+/* Hard IRQ on the CPU of the ring. */
 static void read_there(void *arg)
 {
 	struct pmr_event *copy = arg;
@@ -245,10 +241,12 @@ static void read_there(void *arg)
 }
 
 /**
- * pmr_sideband_read_late() - write the READ record that pmr_sideband_read() could not
- * @copy: copy that has ended and that the caller is about to free
+ * pmr_sideband_read_late() - write a READ record that pmr_sideband_read() left over
+ * @copy: ended copy that the caller is about to free
  *
- * Task context, interrupts on. A ring whose CPU is gone gets none.
+ * If the CPU of the ring is offline, the record is dropped.
+ *
+ * Context: task context, interrupts on.
  */
 void pmr_sideband_read_late(struct pmr_event *copy)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who gets a sideband record of what a task does.
+ * Which events get the sideband records of what a task does.
  */
 #ifndef PMR_SIDEBAND_H
 #define PMR_SIDEBAND_H

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the way in and out of contexts: at context switches, execs and exits of
- * tasks, and when a CPU comes and goes.
+ * Schedules contexts in and out: at context switches, execs and exits of tasks, and at CPU
+ * hotplug.
  *
  * pmr_task_context_load(): task context, waits for an IPI. pmr_task_switch():
- * sched_switch, interrupts off, runqueue lock held. pmr_task_exec(), _end():
- * the task itself, preemption off. cpu_online, cpu_offline: that CPU, from the
- * hotplug callbacks, interrupts off. All take the lock of one context at a time, but
- * for a switch between two of a family.
+ * sched_switch, interrupts off, runqueue lock held. pmr_task_exec(), _end(): the task
+ * itself, preemption off. cpu_online, cpu_offline, park, unpark: on the CPU concerned,
+ * interrupts off. All lock one context at a time, except a switch between two clones.
  */
 #include <linux/lockdep.h>
 #include <linux/sched.h>
@@ -20,8 +19,8 @@
 #include "core/tick.h"
 
 /**
- * pmr_task_context_retire() - a context is not needed any more
- * @context: context without events, where pmr_context_call() puts it
+ * pmr_task_context_retire() - schedule a context out for good
+ * @context: context without events; called by pmr_context_call()
  * @unused: NULL
  */
 void pmr_task_context_retire(struct pmr_context *context, void *unused)
@@ -49,7 +48,7 @@ static void go_out(void)
 	raw_spin_unlock(&context->lock);
 }
 
-/* This CPU, interrupts off. A CPU whose own context is out is going down. */
+/* This CPU, interrupts off. If its own context is out, the CPU is going down or parked. */
 static void come_in(struct pmr_context *context)
 {
 	bool more = false;
@@ -80,18 +79,17 @@ static void come_in_if_current(void *info)
 	context = pmr_task_context_find(task);
 	if (!context || this_cpu_read(pmr_task_context) == context)
 		return;
-	go_out();	/* an empty one that is being retired */
+	go_out();	/* if any, an empty context that is being retired */
 	come_in(context);
 }
 
 /**
- * pmr_task_context_load() - let a new context in if its task runs already
+ * pmr_task_context_load() - schedule a new context in if its task is running
  * @task: task that has a context
  *
- * One IPI to the CPU that the task was last put on is enough. A switch to the
- * task that did not see the table entry was one in which task_cpu() had been
- * written before, so we read that CPU, and the IPI is taken there after the
- * switch. Every later switch sees the entry.
+ * One IPI to task_cpu() is enough. A switch to the task that missed the table entry wrote
+ * task_cpu() before it looked. So this function reads that CPU, and the IPI is taken there
+ * after the switch. Every later switch finds the entry.
  */
 void pmr_task_context_load(struct task_struct *task)
 {
@@ -104,17 +102,17 @@ void pmr_task_context_load(struct task_struct *task)
 		return;
 	}
 	/*
-	 * The table entry before task_cpu(); pairs with the full barrier that
-	 * the runqueue lock is between writing the CPU and sched_switch.
+	 * Write the table entry before reading task_cpu(). Pairs with the full barrier of
+	 * the runqueue lock between writing the CPU and sched_switch.
 	 */
 	smp_mb();
 	smp_call_function_single(task_cpu(task), come_in_if_current, task, 1);
 }
 
 /*
- * Both tasks have copies of the same events. Who reads them adds them up, so the
- * one that is in can go on counting, as the next task's. Two are locked at once
- * here: no other CPU can be about to do the same, since the tasks are here.
+ * Both contexts have copies of the same events, and readers only see the sum of all copies.
+ * So the active context keeps counting, now for the next task. Locking both contexts cannot
+ * deadlock: no other CPU locks these two, because both tasks are on this CPU.
  */
 static bool change_places(struct pmr_context *prev, struct pmr_context *next)
 {
@@ -151,11 +149,11 @@ static void change_contexts(struct pmr_context *context)
 atomic_t pmr_switch_watchers;
 
 /**
- * pmr_switch_watch() - somebody looks at each switch, or does not any more
+ * pmr_switch_watch() - add or remove a user of the slow switch path
  * @change: 1 or -1
  *
- * For events that count or record switches, and for tasks that may read
- * counters. All others need not pay for looking after these.
+ * Events that count or record switches need it, and tasks that may read counters. Without
+ * a user, switches skip these checks.
  */
 void pmr_switch_watch(int change)
 {
@@ -163,10 +161,10 @@ void pmr_switch_watch(int change)
 }
 
 /**
- * pmr_task_switch() - another task comes on this CPU
- * @next: the task; current is the previous one still
+ * pmr_task_switch() - handle a context switch
+ * @next: the task that is switched in; current is still the previous one
  *
- * Needed only where pmr_switch_matters().
+ * Only needed if pmr_switch_matters().
  */
 void pmr_task_switch(struct task_struct *next)
 {
@@ -175,9 +173,9 @@ void pmr_task_switch(struct task_struct *next)
 }
 
 /**
- * pmr_task_switch_watched() - the same where somebody looks at each switch
- * @prev: the previous task, still current
- * @next: the task
+ * pmr_task_switch_watched() - handle a context switch on the slow path
+ * @prev: the task that is switched out, still current
+ * @next: the task that is switched in
  */
 void pmr_task_switch_watched(struct task_struct *prev, struct task_struct *next)
 {
@@ -201,7 +199,7 @@ static void enable_on_exec(struct pmr_event *event)
 		event->state = PMR_STATE_INACTIVE;
 }
 
-/* When all that are to be on are on: the groups start whole. */
+/* Runs after all states have changed. Leaders first, so that groups start complete. */
 static void start_enabled(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *event;
@@ -214,7 +212,7 @@ static void start_enabled(struct pmr_context *context, u64 now)
 			pmr_event_start(event, now);
 }
 
-/* An event ends once; its times are up to date, and the states of its group old still. */
+/* The caller has updated the times of all members, with the old states of the group. */
 static void stop_for_good(struct pmr_event *event, u64 now)
 {
 	pmr_event_stop(event, now);
@@ -232,7 +230,7 @@ static void tell_end(struct pmr_event *event)
 	irq_work_queue(&event->work);
 }
 
-/* As in perf, the siblings of a leader that goes count on, as single events. */
+/* As in perf, the siblings of a removed leader keep counting as single events. */
 static void remove_on_exec(struct pmr_event *event, u64 now)
 {
 	if (!event->attr.remove_on_exec)
@@ -249,7 +247,7 @@ static void do_exec(struct pmr_context *context)
 
 	lockdep_assert_held(&context->lock);
 	context->in_exec = true;
-	/* Before any state changes, since those of leaders are their siblings' too. */
+	/* Before any state changes: the state of a leader affects its siblings' times. */
 	list_for_each_entry(event, &context->events, all)
 		pmr_event_update_times(event, now);
 	list_for_each_entry(event, &context->events, all)
@@ -260,12 +258,12 @@ static void do_exec(struct pmr_context *context)
 }
 
 /**
- * pmr_task_exec() - a task runs another program from here on
+ * pmr_task_exec() - apply enable_on_exec and remove_on_exec
  * @task: current, in the middle of its exec; preemption off
  *
- * What is to be removed leaves its group and its context here and now: nothing of
- * it may be on a counter when the task is switched out. Task context that holds the
- * mutex of the context therefore walks groups under its lock as well.
+ * Removed events leave their group and context at once, so that none is on a counter when
+ * the task is switched out. An exec cannot take the context's mutex, so task context that
+ * holds the mutex must also take the lock to walk a group.
  */
 void pmr_task_exec(struct task_struct *task)
 {
@@ -303,17 +301,17 @@ static void end_events(struct pmr_context *context)
 }
 
 /**
- * pmr_task_end() - nothing of a task is counted any more
- * @task: current, on its way out, or in the middle of an exec; preemption off
+ * pmr_task_end() - end all events of a task
+ * @task: current, exiting or in the middle of an exec; preemption off
  *
- * Its events keep their counts; their readers get EPOLLHUP.
+ * The events keep their counts; poll() returns EPOLLHUP.
  */
 void pmr_task_end(struct task_struct *task)
 {
 	struct pmr_context *context;
 	unsigned long flags;
 
-	rcu_read_lock();	/* the context outlives the hook, whoever puts it */
+	rcu_read_lock();	/* keeps the context until forget, after its last put */
 	context = pmr_task_context_find(task);
 	if (context) {
 		local_irq_save(flags);
@@ -331,11 +329,11 @@ void pmr_task_end(struct task_struct *task)
 }
 
 /**
- * pmr_task_exec_secure() - the program that a task execs has other rights
+ * pmr_task_exec_secure() - end a task's events: the new program has other rights
  * @task: current, in the middle of the exec; preemption off
  *
- * To count the old one was no right to count this. What was opened after the
- * credentials had changed is in a context of its own and stays.
+ * Permission to profile the old program does not extend to the new one. Events that were
+ * opened after the change of credentials are in a context of their own and stay.
  */
 void pmr_task_exec_secure(struct task_struct *task)
 {
@@ -348,7 +346,7 @@ void pmr_task_exec_secure(struct task_struct *task)
 }
 
 /**
- * pmr_task_exec_done() - an exec has come to its end
+ * pmr_task_exec_done() - an exec is complete
  * @task: current; preemption off
  */
 void pmr_task_exec_done(struct task_struct *task)
@@ -366,7 +364,7 @@ void pmr_task_exec_done(struct task_struct *task)
 }
 
 /**
- * pmr_contexts_init() - make the CPUs' contexts; all are out
+ * pmr_contexts_init() - initialize the contexts of all CPUs, scheduled out
  */
 void pmr_contexts_init(void)
 {
@@ -377,7 +375,7 @@ void pmr_contexts_init(void)
 }
 
 /**
- * pmr_contexts_cpu_online() - this CPU came up: its own events run again
+ * pmr_contexts_cpu_online() - this CPU came online: schedule its own context in
  */
 void pmr_contexts_cpu_online(void)
 {
@@ -388,16 +386,16 @@ void pmr_contexts_cpu_online(void)
 	pmr_schedule_in(context);
 	raw_spin_unlock(&context->lock);
 	pmr_schedule_fill();
-	/* Those that were opened before the CPU went, and its PMU with it, say so. */
+	/* If the PMU does not work any more, events opened earlier must be in error. */
 	if (!pmr_pmu_cpu_works(smp_processor_id()))
 		pmr_schedule_evict(true);
 }
 
 /**
- * pmr_contexts_park() - nothing counts on this CPU until pmr_contexts_unpark()
+ * pmr_contexts_park() - stop counting on this CPU until pmr_contexts_unpark()
  *
- * No task's context comes in while the CPU's own is out. The events keep their state.
- * Does nothing if they are out already.
+ * While the CPU's own context is out, no task context is scheduled in. The events stay
+ * enabled. Parking twice is harmless.
  */
 void pmr_contexts_park(void)
 {
@@ -413,7 +411,7 @@ void pmr_contexts_park(void)
 }
 
 /**
- * pmr_contexts_unpark() - undo pmr_contexts_park(), for the task that is here as well
+ * pmr_contexts_unpark() - undo pmr_contexts_park(), also for the current task
  */
 void pmr_contexts_unpark(void)
 {
@@ -423,9 +421,9 @@ void pmr_contexts_unpark(void)
 }
 
 /**
- * pmr_contexts_cpu_offline() - this CPU goes down: nothing runs here any more
+ * pmr_contexts_cpu_offline() - this CPU goes offline: schedule all contexts out
  *
- * Who polls an event of this CPU gets EPOLLHUP until it comes back.
+ * poll() of an event of this CPU returns EPOLLHUP until the CPU is online again.
  */
 void pmr_contexts_cpu_offline(void)
 {

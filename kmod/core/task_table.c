@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the table that finds a task's context: a task_struct has no room for us.
+ * Owns the hash table from a task to its context. A module cannot add a field to
+ * task_struct.
  *
- * A slot stands for a task and leads to its context. Two contexts of a family
- * change places by exchanging their slots, and the table stays as it is.
+ * A slot represents a task and points to its context. To swap two clone contexts, their
+ * slots are exchanged; the table does not change.
  *
- * The table grows and shrinks with the number of tasks in it, so that a chain rarely has
- * more than one. A worker makes the new table and moves one chain at a time; nothing
- * that user space does makes anybody wait for more than that.
+ * The table is resized with the number of tasks in it, so that a chain rarely has more
+ * than one entry. A worker allocates the new table and moves one chain at a time, so
+ * table_lock is held for at most one chain.
  *
  * pmr_task_context_get(), pmr_context_put(): task context, may sleep.
- * pmr_task_context_new(): the forking task, preemption off. find, under RCU, and
- * exchange: also sched_switch. Takes table_lock, a leaf, in task context only.
+ * pmr_task_context_new(): the forking task, preemption off. pmr_task_context_find(),
+ * under RCU, and pmr_task_contexts_exchange(): also in sched_switch. table_lock, a leaf,
+ * is taken in task context only.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -31,8 +33,8 @@
 
 /**
  * struct pmr_task_slot - a task that has a context
- * @nodes: in its chain, one for each parity of a table: while an entry moves,
- *	a lookup in the old table goes on from where it was
+ * @nodes: entry in a chain, one node per table parity: a lookup in the old table can
+ *	walk on while the slot moves to the new one
  * @task: the task; holds a reference
  * @context: its context
  * @rcu: lookups run under RCU
@@ -45,10 +47,10 @@ struct pmr_task_slot {
 };
 
 struct pmr_task_table __rcu *pmr_task_table;
-/* Protects the chains, number, and the change of tables, against other writers. */
+/* Serializes writers of the chains, of number and of the table pointers. */
 static DEFINE_RAW_SPINLOCK(table_lock);
 static unsigned int number;
-/* Of the newest table; written by the worker only. */
+/* Size of the newest table; after load, written by the worker only. */
 static unsigned int table_bits;
 
 #define may_look_at(table)						\
@@ -72,9 +74,9 @@ static struct pmr_context *search(struct pmr_task_table *table, const struct tas
  * pmr_task_context_find() - the context of a task
  * @task: task
  *
- * Under RCU.
+ * Context: RCU read-side.
  *
- * Return: the context, which may be on its way out, or NULL.
+ * Return: the context, which may be about to be retired, or NULL.
  */
 struct pmr_context *pmr_task_context_find(const struct task_struct *task)
 {
@@ -97,7 +99,11 @@ static void move_first(struct pmr_task_table *old, struct pmr_task_table *new,
 						  struct pmr_task_slot, nodes[0]);
 
 	hlist_add_head_rcu(&slot->nodes[new->parity], pmr_task_chain(new, slot->task));
-	smp_wmb();	/* in one of the two at any time, for who looks in this order */
+	/*
+	 * Add to the new table before removing from the old one. Pairs with smp_rmb() in
+	 * pmr_task_context_find() and pmr_task_may_have_context().
+	 */
+	smp_wmb();
 	hlist_del_init_rcu(&slot->nodes[old->parity]);
 }
 
@@ -145,7 +151,7 @@ static void change_table(struct pmr_task_table *old, struct pmr_task_table *new)
 	raw_spin_lock(&table_lock);
 	rcu_assign_pointer(pmr_task_table, new);
 	raw_spin_unlock(&table_lock);
-	/* A lookup may still be in the old table, and need the nodes of its parity. */
+	/* Lookups may still use the old table, and its nodes, which the next resize reuses. */
 	synchronize_rcu();
 	kvfree(old);
 }
@@ -159,14 +165,14 @@ static void resize(struct work_struct *work)
 		return;
 	new = alloc_table(bits, !old->parity);
 	if (!new)
-		return;		/* chains are longer until a later attempt */
+		return;		/* keep longer chains; a later change retries */
 	WRITE_ONCE(table_bits, bits);
 	change_table(old, new);
 }
 
 static DECLARE_WORK(resize_work, resize);
 
-/* A worker that runs already starts over. */
+/* Work that is already running is queued once more. */
 static void resize_if_due(void)
 {
 	if (unlikely(wanted_bits() != READ_ONCE(table_bits)))
@@ -223,7 +229,7 @@ static void link_slot(struct pmr_task_slot *slot)
 	WRITE_ONCE(number, number + 1);
 }
 
-/* Return: true if it was in the table. */
+/* Return: true if the slot was in the table. */
 static bool unlink_slot(struct pmr_task_slot *slot)
 {
 	struct hlist_node *node = &slot->nodes[0];
@@ -239,8 +245,8 @@ static bool unlink_slot(struct pmr_task_slot *slot)
 }
 
 /*
- * Puts a new context into the table unless the task has got one meanwhile.
- * One whose last reference is gone is on its way out and does not count.
+ * Adds a new context to the table, unless the task has got one meanwhile. A context
+ * without references is being freed and is ignored.
  */
 static struct pmr_context *insert(struct pmr_context *new)
 {
@@ -262,8 +268,8 @@ static struct pmr_context *insert(struct pmr_context *new)
 }
 
 /**
- * pmr_task_context_forget() - a task has no context any more
- * @context: the context that it had
+ * pmr_task_context_forget() - remove a task's context from the table
+ * @context: context; may be removed already
  */
 void pmr_task_context_forget(struct pmr_context *context)
 {
@@ -277,10 +283,10 @@ void pmr_task_context_forget(struct pmr_context *context)
 }
 
 /**
- * pmr_task_context_new() - a context for a task that has just been forked
+ * pmr_task_context_new() - get or create the context of a task that was just forked
  * @task: the task
  *
- * Return: the context with a reference for the caller, or NULL.
+ * Return: the context with a reference for the caller, or NULL if out of memory.
  */
 struct pmr_context *pmr_task_context_new(struct task_struct *task)
 {
@@ -293,11 +299,11 @@ struct pmr_context *pmr_task_context_new(struct task_struct *task)
 }
 
 /**
- * pmr_task_context_get() - the context of a task
+ * pmr_task_context_get() - get or create the context of a task
  * @task: a task to which the caller holds a reference
  *
- * The scheduler's hooks must be registered as long as a task context exists.
- * The context may become another task's before the caller has locked it.
+ * The scheduler's hooks must be registered as long as a task context exists. Until the
+ * caller locks the context, a swap of clone contexts may give it to another task.
  *
  * Return: the context with a reference for the caller, or ERR_PTR of -ESRCH if
  * the task is exiting, or -ENOMEM.
@@ -314,9 +320,9 @@ struct pmr_context *pmr_task_context_get(struct task_struct *task)
 		context = insert(context);
 	}
 	/*
-	 * The exit hook finds the context if it runs after the insertion; if it
-	 * ran before, PF_EXITING was set even earlier. Pairs with the locks,
-	 * full barriers on x86, that do_exit() takes between the two.
+	 * Insert the context before reading PF_EXITING. If the exit hook misses the
+	 * context, the flag was set earlier and is seen here. Pairs with the locks, full
+	 * barriers on x86, that do_exit() takes between setting the flag and the hook.
 	 */
 	smp_mb();
 	if (READ_ONCE(task->flags) & PF_EXITING) {
@@ -328,11 +334,11 @@ struct pmr_context *pmr_task_context_get(struct task_struct *task)
 
 /**
  * pmr_context_put() - drop a reference
- * @context: context; the event that held it has been removed
+ * @context: context
  *
- * A task's context goes with its last event, so that switches of the task cost
- * nothing any more. A switch that has just found it in the table sees that it is
- * retired.
+ * A task's context is freed with its last event, so that later switches of the task cost
+ * nothing. A switch that has just found it in the table sees @context->exited. The
+ * context of a CPU is never freed.
  */
 void pmr_context_put(struct pmr_context *context)
 {
@@ -344,11 +350,11 @@ void pmr_context_put(struct pmr_context *context)
 }
 
 /**
- * pmr_task_contexts_exchange() - two contexts change places
- * @one: context of a task
- * @two: context of another; both are locked
+ * pmr_task_contexts_exchange() - swap the tasks of two clone contexts
+ * @one: context of a task, locked
+ * @two: context of another task, locked
  *
- * Whoever looks for either task finds one of the two at any time.
+ * A concurrent lookup of either task finds one of the two contexts.
  */
 void pmr_task_contexts_exchange(struct pmr_context *one, struct pmr_context *two)
 {
@@ -362,9 +368,9 @@ void pmr_task_contexts_exchange(struct pmr_context *one, struct pmr_context *two
 }
 
 /**
- * pmr_task_table_settle() - wait until the table has the size that it should have
+ * pmr_task_table_settle() - wait for a pending resize
  *
- * Task context, may sleep.
+ * Context: task context, may sleep.
  */
 void pmr_task_table_settle(void)
 {
@@ -372,7 +378,7 @@ void pmr_task_table_settle(void)
 }
 
 /**
- * pmr_task_table_init() - make the table, at load
+ * pmr_task_table_init() - allocate the table at load
  *
  * Return: 0 or -ENOMEM.
  */
@@ -388,8 +394,7 @@ int pmr_task_table_init(void)
 }
 
 /**
- * pmr_task_table_exit() - free the table, when no task has a context and no hook
- * looks any more
+ * pmr_task_table_exit() - free the table after the last context and hook are gone
  */
 void pmr_task_table_exit(void)
 {

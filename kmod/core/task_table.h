@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The task table, as far as the switch hook sees it: a switch to a task without
- * a context has to find that out in a few instructions.
+ * The inline part of the task table. The switch hook must recognize a task without a
+ * context in a few instructions.
  */
 #ifndef PMR_TASK_TABLE_H
 #define PMR_TASK_TABLE_H
@@ -16,12 +16,12 @@
 #include "core/context.h"
 
 /**
- * struct pmr_task_table - a hash table of the tasks that have a context
+ * struct pmr_task_table - hash table of the tasks that have a context
  * @shift: 64 minus the number of bits of the hash
- * @parity: which of the two nodes of a slot is linked here
- * @next: the table that replaces this one; its entries move there one chain after
- *	the other, and new ones go there at once
- * @chains: the chains
+ * @parity: index of the node of a slot that this table links
+ * @next: the table that replaces this one, or NULL; entries move there one chain at a
+ *	time, new entries go there directly
+ * @chains: hash chains
  */
 struct pmr_task_table {
 	unsigned int shift;
@@ -36,11 +36,6 @@ int pmr_task_table_init(void);
 void pmr_task_table_exit(void);
 void pmr_task_table_settle(void);
 
-/**
- * pmr_task_chain() - where a task is in a table
- * @table: table
- * @task: task
- */
 static __always_inline struct hlist_head *pmr_task_chain(struct pmr_task_table *table,
 							 const struct task_struct *task)
 {
@@ -48,13 +43,13 @@ static __always_inline struct hlist_head *pmr_task_chain(struct pmr_task_table *
 }
 
 /**
- * pmr_task_may_have_context() - a fast test that answers for nearly all tasks
+ * pmr_task_may_have_context() - fast check for a task without a context
  * @task: task
  *
- * Under RCU.
+ * Context: RCU read-side.
  *
- * Return: false if the task has no context, true if pmr_task_context_find() has to
- * look.
+ * Return: false if the task has no context, true if the caller must call
+ * pmr_task_context_find().
  */
 static __always_inline bool pmr_task_may_have_context(const struct task_struct *task)
 {
@@ -63,11 +58,11 @@ static __always_inline bool pmr_task_may_have_context(const struct task_struct *
 
 	if (unlikely(READ_ONCE(pmr_task_chain(table, task)->first)))
 		return true;
-	smp_rmb();	/* an entry is in the next table before it leaves this one */
+	smp_rmb();	/* chain before next; pairs with smp_wmb() in move_first() */
 	return unlikely(rcu_access_pointer(table->next));
 }
 
-/* Who looks at each switch, see pmr_switch_watch(). */
+/* Users that need the slow switch path, see pmr_switch_watch(). */
 extern atomic_t pmr_switch_watchers;
 
 static __always_inline bool pmr_switch_watched(void)
@@ -77,10 +72,11 @@ static __always_inline bool pmr_switch_watched(void)
 
 /**
  * pmr_switch_matters() - does a switch change what counts on this CPU?
- * @next: the task that comes
+ * @next: the task that is switched in
  *
- * sched_switch, interrupts off. Events of the task that goes or of the one that comes
- * make it matter, and groups of the CPU that wait for counters.
+ * It does if either task has events, or if groups of the CPU wait for counters.
+ *
+ * Context: sched_switch, interrupts off.
  */
 static __always_inline bool pmr_switch_matters(const struct task_struct *next)
 {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the tick: a timer of each CPU that ends throttlings and steers the
- * periods of events in frequency mode. It runs only while there is such an
- * event on the CPU.
+ * Owns the tick: a per-CPU timer that ends throttling and adjusts the periods of events in
+ * frequency mode. It runs only while such an event is active on the CPU.
  *
- * pmr_tick_start(), _cpu_offline(): on the CPU concerned, interrupts off; also
- * from sched_switch: the runqueue's lock is outside of a timer base's. The timer:
- * hard IRQ; takes the locks of the contexts that are in here, one at a time.
- * init, exit: task context.
+ * pmr_tick_start(), _cpu_offline(): on the CPU concerned, interrupts off. start also in
+ * sched_switch: the timer base's lock nests inside the runqueue lock. The timer: hard IRQ;
+ * locks the contexts that are scheduled in here, one at a time. init, exit: task context.
  */
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
@@ -22,13 +20,13 @@
 #include "sample/freq.h"
 #include "sample/throttle.h"
 
-/* How far behind the kernel's tick ours comes: jiffies have advanced by then. */
+/* Delay after the kernel's tick, so that jiffies has advanced. */
 #define BEHIND_NS	(TICK_NSEC / 16)
 
 /**
- * struct tick - one CPU's tick; its own, interrupts off
- * @timer: comes every TICK_NSEC, BEHIND_NS after the kernel's tick
- * @armed: it is on its way
+ * struct tick - tick of one CPU; accessed there, interrupts off
+ * @timer: expires every TICK_NSEC, BEHIND_NS after the kernel's tick
+ * @armed: @timer is pending or running
  */
 struct tick {
 	struct hrtimer timer;
@@ -38,8 +36,8 @@ struct tick {
 static DEFINE_PER_CPU(struct tick, tick);
 
 /*
- * The kernel's ticks come at multiples of TICK_NSEC of this clock. Where they do
- * not, a throttled event waits for longer, and its budget makes up for it.
+ * The kernel's ticks normally expire at multiples of TICK_NSEC of this clock. Otherwise a
+ * throttled event waits longer, and its budget makes up for it.
  */
 static ktime_t next_tick(void)
 {
@@ -49,7 +47,7 @@ static ktime_t next_tick(void)
 }
 
 /**
- * pmr_tick_start() - an event of this CPU needs the tick
+ * pmr_tick_start() - start this CPU's tick if it is not running
  */
 void pmr_tick_start(void)
 {
@@ -62,7 +60,7 @@ void pmr_tick_start(void)
 	hrtimer_start(&here->timer, next_tick(), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* Locked, as pmr_active_here() has it. */
+/* Called by pmr_active_here(): interrupts off, the event's context locked. */
 static void visit(struct pmr_event *event, void *arg)
 {
 	bool throttled = event->hw.throttled;
@@ -92,7 +90,7 @@ static enum hrtimer_restart do_tick(struct hrtimer *timer)
 	bool again = false;
 
 	lockdep_assert_in_irq();
-	/* One that a CPU left behind on its way down is of no use. */
+	/* Hotplug may have moved the timer of an offline CPU to this one. */
 	if (unlikely(here != this_cpu_ptr(&tick))) {
 		here->armed = false;
 		return HRTIMER_NORESTART;
@@ -107,7 +105,7 @@ static enum hrtimer_restart do_tick(struct hrtimer *timer)
 }
 
 /**
- * pmr_tick_cpu_offline() - this CPU goes down, its contexts are out
+ * pmr_tick_cpu_offline() - stop this CPU's tick; its contexts are scheduled out
  */
 void pmr_tick_cpu_offline(void)
 {
@@ -117,7 +115,7 @@ void pmr_tick_cpu_offline(void)
 }
 
 /**
- * pmr_tick_init() - make each CPU's tick
+ * pmr_tick_init() - set up the timers and the throttle
  */
 void pmr_tick_init(void)
 {
@@ -129,7 +127,7 @@ void pmr_tick_init(void)
 }
 
 /**
- * pmr_tick_exit() - stop the ticks, when no event is left
+ * pmr_tick_exit() - stop all timers after the last event is gone
  */
 void pmr_tick_exit(void)
 {

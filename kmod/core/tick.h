@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tick: what has to be done for events of a CPU again and again.
+ * The tick: periodic work for the events of a CPU.
  */
 #ifndef PMR_TICK_H
 #define PMR_TICK_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns what the kernel writes into the user page beside the ring's positions
- * and the counter (pmu/user_page.h): the times, and the conversion of the TSC
- * into the clock that stamps them.
+ * Publishes the times in the user page, and the conversion from the TSC to the clock that
+ * the times use. ring/ and pmu/user_page.h publish the ring's positions and the counter.
  *
  * pmr_event_publish(): event's CPU, interrupts off, context locked.
  * pmr_event_map_user_page() and _unmap(): task context. No other locks.
@@ -19,8 +18,8 @@
 #include "pmu/x86/rdpmc.h"
 
 /**
- * struct conversion - TSC to ns: (tsc * @mult) >> @shift; no @mult, no TSC
- * @mult: multiplier
+ * struct conversion - TSC to ns: (tsc * @mult) >> @shift
+ * @mult: multiplier; 0 if the TSC cannot be used
  * @shift: shift, below 32
  */
 static struct conversion {
@@ -29,17 +28,17 @@ static struct conversion {
 } conversion __read_mostly;
 
 /**
- * pmr_user_page_init() - find out whether the TSC is a clock
+ * pmr_user_page_init() - compute the TSC conversion if the TSC is stable
  *
- * The kernel computes its scheduler clock from the same two numbers, which it
- * does not export.
+ * The kernel computes its scheduler clock from the same two numbers but does not export
+ * them.
  */
 void pmr_user_page_init(void)
 {
 	if (!tsc_khz || check_tsc_unstable())
 		return;
 	clocks_calc_mult_shift(&conversion.mult, &conversion.shift, tsc_khz, NSEC_PER_MSEC, 0);
-	/* A shift of 32 is too much for readers that compute in 32 bits. */
+	/* Some readers compute in 32 bits, so a shift of 32 would overflow. */
 	if (conversion.shift == 32) {
 		conversion.shift = 31;
 		conversion.mult >>= 1;
@@ -47,11 +46,10 @@ void pmr_user_page_init(void)
 }
 
 /**
- * pmr_event_init_user_page() - the constant part
- * @page: page that nobody sees yet
+ * pmr_event_init_user_page() - fill in the constant fields
+ * @page: page that is not mapped yet
  *
- * version stays 0, as on every Linux. The reserved part, which @size excludes,
- * begins behind time_mask.
+ * version stays 0, as in perf. size excludes the reserved part after time_mask.
  */
 void pmr_event_init_user_page(struct perf_event_mmap_page *page)
 {
@@ -72,8 +70,8 @@ static void publish_times(const struct pmr_event *event, struct perf_event_mmap_
 }
 
 /*
- * A reader adds to the times what has passed since they were published, and
- * finds the clock of records that have TIME without use_clockid.
+ * Readers use this to extrapolate the times to the present. time_zero gives the clock of
+ * records that have TIME, unless the event has use_clockid.
  */
 static void publish_clock(const struct pmr_event *event, struct perf_event_mmap_page *page)
 {
@@ -143,10 +141,10 @@ static void map(struct pmr_context *context, void *arg)
 }
 
 /**
- * pmr_event_map_user_page() - an event has a user page from now on
+ * pmr_event_map_user_page() - set the user page of an event
  * @event: event
- * @page: the page
- * @counter: user space may read the counter itself
+ * @page: page
+ * @counter: user space may read the counter with RDPMC
  */
 void pmr_event_map_user_page(struct pmr_event *event, struct perf_event_mmap_page *page,
 			     bool counter)
@@ -157,10 +155,10 @@ void pmr_event_map_user_page(struct pmr_event *event, struct perf_event_mmap_pag
 }
 
 /**
- * pmr_event_unmap_user_page() - an event has none any more
+ * pmr_event_unmap_user_page() - clear the user page of an event
  * @event: event
  *
- * Afterwards nobody writes into the page.
+ * On return, no CPU writes into the page.
  */
 void pmr_event_unmap_user_page(struct pmr_event *event)
 {

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the order in which flexible groups get counters: by how long they have
- * waited for some, that is, have been enabled while their context was in, and have
- * not counted.
+ * Owns the order in which flexible groups get counters. The group that has waited longest
+ * comes first. A group waits while it is enabled and its context is scheduled in, but it
+ * does not count.
  *
- * If the first one gets counters whenever turns are taken, all wait equally long:
- * as long as is usual. Only those wait less that fit where no other does. This
- * holds for groups of the CPU and of the task together: each context knows what is
- * usual, in its own time, and what a group has waited more than that can be compared.
+ * Each rotation serves the longest wait first, so all waits stay close to the average.
+ * A group waits less than that only if it fits where no other group does. Groups of the
+ * CPU and of the task compete with each other. Each context keeps the average in its own
+ * time; the wait of a group relative to that average compares across contexts.
  *
- * Groups that wait keep their order among each other, since all wait on: they are in a
- * tree, by what their waits would have been at time 0 of the context. Groups that have
- * counters are holders until their turn ends; only these have to be put back then. So a
- * turn costs as much as there are counters, however many groups wait. Groups that need no
- * counters are in a list of their own, those that are off or for another CPU in none.
+ * The waits of all waiting groups grow at the same rate, so their order is fixed. They
+ * are in a tree, keyed by their wait as of context time 0. Groups that get counters are
+ * holders until the next rotation, which puts only these back. So the cost of a rotation
+ * depends on the number of counters, not on the number of waiting groups. Groups that
+ * need no counters are in a list of their own; groups that are off or bound to another
+ * CPU are in no container.
  *
- * On the CPU that the contexts are in on (or on any, for one that is out), interrupts off.
- * The context is locked, but for pmr_wait_start(), which locks one at a time, and
- * pmr_wait_update(): no other CPU changes a context that is in here.
+ * Everything runs on the CPU that the contexts are scheduled in on (on any CPU for one
+ * that is scheduled out), with interrupts off and the context locked. pmr_wait_start()
+ * instead locks one context at a time, and pmr_wait_update() locks none: no other CPU
+ * changes a context that is scheduled in here.
  */
 #include <linux/jiffies.h>
 #include <linux/math64.h>
@@ -28,8 +30,8 @@
 #include "core/wait.h"
 
 /*
- * How far apart waits can be. More is from times when a group did not compete
- * with the others, or needed less than they, and is nothing to make up for.
+ * Bound on the difference between two waits. A larger difference comes from a time when
+ * one group did not compete, or needed fewer counters, and must not be compensated.
  */
 #define WAIT_BOUND	(8 * (s64)TICK_NSEC)
 
@@ -38,7 +40,7 @@ static struct pmr_event *event_of(struct rb_node *node)
 	return node ? rb_entry(node, struct pmr_event, wait_node) : NULL;
 }
 
-/* How much longer than usual a group has waited; it may wait still. */
+/* The wait of a group relative to the average, up to now. */
 static s64 wait_of(const struct pmr_event *leader, u64 now)
 {
 	s64 wait = leader->enabled - leader->running + leader->wait_offset -
@@ -47,7 +49,7 @@ static s64 wait_of(const struct pmr_event *leader, u64 now)
 	return leader->state == PMR_STATE_INACTIVE ? wait + (now - leader->since) : wait;
 }
 
-/* The longest wait of those that compete, or S64_MIN if none does. */
+/* The longest wait of all competing groups, or S64_MIN if there is none. */
 static s64 longest_wait(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *leader = event_of(rb_first_cached(&context->queue));
@@ -58,14 +60,14 @@ static s64 longest_wait(struct pmr_context *context, u64 now)
 	return min(longest, WAIT_BOUND);
 }
 
-/* The longest wait comes first; of equal ones, the one that came first. */
+/* Sort order: longest wait first; equal waits in order of insertion. */
 static bool waits_longer(struct rb_node *a, const struct rb_node *b)
 {
 	return (s64)(rb_entry(a, struct pmr_event, wait_node)->wait_key -
 		     rb_entry(b, struct pmr_event, wait_node)->wait_key) > 0;
 }
 
-/* @longest: of all that compete, or S64_MIN. */
+/* @longest: the longest wait of all competing groups, or S64_MIN. */
 static void bound_wait(struct pmr_event *leader, u64 now, s64 longest)
 {
 	s64 wait = wait_of(leader, now);
@@ -119,7 +121,7 @@ static enum pmr_place place_of(const struct pmr_event *leader)
 	return PMR_PLACE_QUEUE;
 }
 
-/* It needs no counters any more, and may have waited for some. */
+/* The group may have waited for counters that it no longer needs: let it start. */
 static void place_software(struct pmr_event *leader)
 {
 	struct pmr_context *context = leader->context;
@@ -131,7 +133,7 @@ static void place_software(struct pmr_event *leader)
 	__this_cpu_write(pmr_schedule_due, true);
 }
 
-/* It has no claim to what others have had meanwhile, and is not far behind them. */
+/* A group that starts to compete waits at most as long as the others, and not much less. */
 static void begin_competing(struct pmr_event *leader)
 {
 	struct pmr_context *context = leader->context;
@@ -146,10 +148,10 @@ static void begin_competing(struct pmr_event *leader)
 }
 
 /**
- * pmr_wait_place() - put a group where its state belongs
- * @leader: its leader, which is attached to its context
+ * pmr_wait_place() - put a group into the container that its state asks for
+ * @leader: its leader, attached to a locked context
  *
- * Whenever it, or what it needs, has changed.
+ * Called whenever the group's state, or its need for counters, has changed.
  */
 void pmr_wait_place(struct pmr_event *leader)
 {
@@ -175,10 +177,10 @@ void pmr_wait_place(struct pmr_event *leader)
 }
 
 /**
- * pmr_wait_add() - a group is new in its context
+ * pmr_wait_add() - add a flexible group to its context
  * @leader: its leader
  *
- * It has waited as long as is usual.
+ * A new group starts with the average wait.
  */
 void pmr_wait_add(struct pmr_event *leader)
 {
@@ -192,7 +194,7 @@ void pmr_wait_add(struct pmr_event *leader)
 }
 
 /**
- * pmr_wait_remove() - a flexible group leaves its context
+ * pmr_wait_remove() - remove a flexible group from its context
  * @leader: its leader
  */
 void pmr_wait_remove(struct pmr_event *leader)
@@ -203,11 +205,11 @@ void pmr_wait_remove(struct pmr_event *leader)
 }
 
 /**
- * pmr_wait_move() - a context comes in on another CPU than the last time
- * @context: context that is out, locked
- * @cpu: the CPU
+ * pmr_wait_move() - a context is about to be scheduled in on a new CPU
+ * @context: context that is scheduled out, locked
+ * @cpu: the new CPU
  *
- * Groups that are for one of the two CPUs begin to compete, or cease to.
+ * Groups bound to the new CPU start to compete, groups bound to the old one stop.
  */
 void pmr_wait_move(struct pmr_context *context, int cpu)
 {
@@ -222,7 +224,7 @@ void pmr_wait_move(struct pmr_context *context, int cpu)
 			pmr_wait_place(leader);
 }
 
-/* Return: how many compete; their waits, until now, are added to @sum. */
+/* Adds the waits of all competing groups to @sum. Return: the number of groups. */
 static unsigned int add_waits(const struct pmr_context *context, s64 *sum)
 {
 	unsigned int number = 0;
@@ -241,12 +243,12 @@ static unsigned int add_waits(const struct pmr_context *context, s64 *sum)
 }
 
 /**
- * pmr_wait_update() - bring what is usual up to date, before a context comes in
- * or goes out, and before groups are compared
+ * pmr_wait_update() - update the average wait
  * @task_context: the task's context, or NULL
  *
- * What is usual grows while somebody waits, and for those contexts that are in
- * here. So one that is out finds its groups as far from it as they were.
+ * Needed before a context is scheduled in or out, and before groups are compared. The
+ * average advances only while a group is waiting, and only in contexts that are scheduled
+ * in here. So scheduling a context out does not change the relative waits of its groups.
  */
 void pmr_wait_update(struct pmr_context *task_context)
 {
@@ -266,12 +268,12 @@ void pmr_wait_update(struct pmr_context *task_context)
 }
 
 /**
- * pmr_wait_turn() - begin a turn: the group that has waited longest becomes the first
- * @context: context that is in here, locked
- * @now: its time
+ * pmr_wait_turn() - rotate: sort the holders that lost their counters back into the queue
+ * @context: context that is scheduled in on this CPU, locked
+ * @now: context time
  *
- * Of those that have waited equally long, those that have counted in the last turn
- * come last. Groups that count still keep their counters.
+ * Among equal waits, former holders come last. Groups that still count keep their
+ * counters.
  */
 void pmr_wait_turn(struct pmr_context *context, u64 now)
 {
@@ -289,7 +291,7 @@ void pmr_wait_turn(struct pmr_context *context, u64 now)
 	context->turned = now;
 }
 
-/* Holders that have lost their counters in mid-turn come before all others. */
+/* Holders that lost their counters between rotations come before the queue. */
 static struct pmr_event *next_holder(struct pmr_context *context, struct list_head *entry)
 {
 	struct pmr_event *leader;
@@ -319,9 +321,9 @@ static void count_waiting(struct pmr_context *context)
 }
 
 /**
- * pmr_wait_start_software() - let groups of one context count that need no counters
- * @context: context that is in here, locked
- * @now: its time
+ * pmr_wait_start_software() - start the groups of one context that need no counters
+ * @context: context that is scheduled in on this CPU, locked
+ * @now: context time
  */
 void pmr_wait_start_software(struct pmr_context *context, u64 now)
 {
@@ -333,9 +335,9 @@ void pmr_wait_start_software(struct pmr_context *context, u64 now)
 }
 
 /**
- * pmr_wait_stop_software() - these groups go out with their context
- * @context: context that is in here, locked
- * @now: its time
+ * pmr_wait_stop_software() - stop the groups of one context that need no counters
+ * @context: context that is scheduled in on this CPU, locked
+ * @now: context time
  */
 void pmr_wait_stop_software(struct pmr_context *context, u64 now)
 {
@@ -353,7 +355,7 @@ static bool is_hopeless(const struct pmr_event *leader, u64 taken)
 	       !(leader->hw.allowed & ~taken);
 }
 
-/* The counters of which @leader, alone and after an attempt to start it, has got none. */
+/* After an attempt to start a group of one: the counters that it could not get. */
 static u64 found_taken(const struct pmr_event *leader)
 {
 	if (leader->state != PMR_STATE_INACTIVE || leader->nr_siblings ||
@@ -363,8 +365,8 @@ static u64 found_taken(const struct pmr_event *leader)
 }
 
 /*
- * @taken: counters that are known to be taken, by events that can use no others. The
- * group may not want to count any more.
+ * @taken: counters that could not be freed for an earlier event. The group may have been
+ * disabled since it was queued; then it is only moved.
  */
 static void try_start(struct pmr_event *leader, u64 now, u64 *taken)
 {
@@ -378,12 +380,12 @@ static void try_start(struct pmr_event *leader, u64 now, u64 *taken)
 }
 
 /**
- * pmr_wait_start_queued() - let groups of one context count that wait for counters
- * @context: context that is in here, locked
- * @now: its time
+ * pmr_wait_start_queued() - start the groups in the queue of one context
+ * @context: context that is scheduled in on this CPU, locked
+ * @now: context time
  *
- * In the order of their waits, while there are counters. Once no counter could be made
- * free for one event, none can for an event that could use no others.
+ * In queue order, while counters are left. If no counter could be freed for one event,
+ * later events that can use only those counters are skipped.
  */
 void pmr_wait_start_queued(struct pmr_context *context, u64 now)
 {
@@ -398,10 +400,10 @@ void pmr_wait_start_queued(struct pmr_context *context, u64 now)
 }
 
 /**
- * struct queue - the flexible groups of a context that wait, one after the other
+ * struct queue - iterator over the waiting flexible groups of a context
  * @context: context
- * @now: its time
- * @first: leader of the next one, or NULL
+ * @now: context time
+ * @first: leader of the next group, or NULL
  */
 struct queue {
 	struct pmr_context *context;
@@ -450,12 +452,12 @@ static bool comes_before(const struct queue *queue, const struct queue *other)
 }
 
 /**
- * pmr_wait_start() - let all flexible groups count for which there is room
+ * pmr_wait_start() - start the waiting flexible groups of both contexts
  * @cpu_context: the CPU's context
- * @task_context: the task's, or NULL
+ * @task_context: the task's context, or NULL
  *
- * The one that has waited longest comes first. How many find no room is in the contexts'
- * waiting.
+ * The longest wait comes first. On return, the waiting field of each context counts the
+ * groups that did not fit.
  */
 void pmr_wait_start(struct pmr_context *cpu_context, struct pmr_context *task_context)
 {
@@ -472,9 +474,9 @@ void pmr_wait_start(struct pmr_context *cpu_context, struct pmr_context *task_co
 }
 
 /**
- * pmr_wait_stop() - flexible groups make room
- * @context: context that is in here, locked
- * @now: its time
+ * pmr_wait_stop() - stop the flexible groups that hold counters
+ * @context: context that is scheduled in on this CPU, locked
+ * @now: context time
  */
 void pmr_wait_stop(struct pmr_context *context, u64 now)
 {

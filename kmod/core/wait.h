@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long flexible groups have waited for counters, and the order that follows.
+ * The order of flexible groups: by how long they have waited for counters.
  */
 #ifndef PMR_WAIT_H
 #define PMR_WAIT_H
@@ -17,12 +17,13 @@ void pmr_wait_stop(struct pmr_context *context, u64 now);
 void pmr_wait_stop_software(struct pmr_context *context, u64 now);
 
 /**
- * pmr_wait_start_all() - let the flexible groups of one context count
- * @context: context that is in here, locked
- * @now: its time
+ * pmr_wait_start_all() - start the flexible groups of one context
+ * @context: context that is scheduled in on this CPU, locked
+ * @now: context time
  *
- * Those that have had counters in this turn come first. How many find no room is in
- * the context's waiting. Inline, since each switch passes here.
+ * Groups that have had counters since the last rotation come first. On return,
+ * @context->waiting counts the groups that did not fit. Inline, because it runs at each
+ * context switch.
  */
 static inline void pmr_wait_start_all(struct pmr_context *context, u64 now)
 {
@@ -40,9 +41,9 @@ static inline void pmr_wait_start_all(struct pmr_context *context, u64 now)
 }
 
 /**
- * pmr_wait_stop_all() - the context goes out
- * @context: context that is in here, locked
- * @now: its time
+ * pmr_wait_stop_all() - stop the flexible groups of a context that is scheduled out
+ * @context: context that is scheduled in on this CPU, locked
+ * @now: context time
  */
 static inline void pmr_wait_stop_all(struct pmr_context *context, u64 now)
 {
