@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is sampled has a name, whatever its tasks did while `pmuring record`
- * attached to them. The test traces the tool and stops it at its system calls:
- * at each stop the watched process starts a task, which keeps the name that the
- * process has, and then changes its name. So a task begins and a name changes in
- * every gap that attaching has.
+ * Every sample has a task name, whatever the tasks did while `pmuring record`
+ * attached to them. The test traces the tool and stops it at its system calls.
+ * At each stop the watched process starts a task, which keeps the current name
+ * of the process, and then renames itself. So a task starts and a name changes in
+ * every window of the attach.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +87,7 @@ static pid_t start_watched(bool threads)
 {
 	pid_t pid;
 
-	/* the tool gets none of the ends: a pipe without a writer is the signal to work */
+	/* the tool must not inherit the pipe: closing the last writer starts the work */
 	if (pipe2(order, O_CLOEXEC) || pipe2(answer, O_CLOEXEC) || pipe2(go, O_CLOEXEC) ||
 	    pipe2(worked, O_CLOEXEC))
 		bail_out("no pipe");
@@ -248,9 +248,9 @@ static void check(const struct found *found, int tasks, int first)
 		diag("t%d of %d, first t%d: %u samples", i, tasks, first, found->samples[i]);
 		wrong++;
 	}
-	is(found->nameless, 0, "  every sample has a name");
-	ok(first < tasks, "  tasks that start while it attaches are sampled");
-	is(wrong, 0, "  all that follow as well, each by its own name");
+	is(found->nameless, 0, "every sample has a task name");
+	ok(first < tasks, "tasks started during the attach are sampled");
+	is(wrong, 0, "later tasks are sampled under their own names");
 }
 
 static void record(const char *what, char *option, bool threads, int stride)
@@ -266,8 +266,8 @@ static void record(const char *what, char *option, bool threads, int stride)
 		argv[ARRAY_SIZE(argv) - 2] = NULL;
 	tool = start_tool(argv);
 	tasks = attach(tool, stride);
-	between(tasks, 5, TASKS_MAX - 1, "%s: tasks start at its system calls", what);
-	is(tasks < 0 ? -1 : work_and_stop(tool, tasks), 0, "  it records");
+	between(tasks, 5, TASKS_MAX - 1, "%s: tasks start at the tool's system calls", what);
+	is(tasks < 0 ? -1 : work_and_stop(tool, tasks), 0, "the recording succeeds");
 	read_report(&found);
 	check(&found, tasks, option[1] == 'a' ? 0 : -1);
 	unlink(FILE_NAME);

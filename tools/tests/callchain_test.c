@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Call chains: of a program of known frames, with frame pointers that lie, of the
- * kernel for who may see it, and for nobody else. What the kernel's perf has in
- * the same place is asked first, and pmuring must have the same.
+ * Call chains of programs with known frames and with bad frame pointers. Kernel
+ * frames appear only for users with permission. Each case runs on the kernel's
+ * perf first, and pmuring must record the same chain.
  */
 #include <errno.h>
 #include <grp.h>
@@ -135,9 +135,9 @@ static void expect(const char *what, const struct perf_event_attr *attr, void (*
 	struct chains perf = sample_chains(perf_open, attr, fn, data);
 	struct chains ours = sample_chains(open_pmuring, attr, fn, data);
 
-	if (!ok(is_chain(&perf, number, ips), "%s: perf's chain is what it must be", what))
+	if (!ok(is_chain(&perf, number, ips), "%s: perf records the expected chain", what))
 		show(&perf);
-	if (!ok(is_chain(&ours, number, ips), "%s: pmuring's as well", what))
+	if (!ok(is_chain(&ours, number, ips), "%s: pmuring records the expected chain", what))
 		show(&ours);
 }
 
@@ -151,14 +151,14 @@ static void known_frames(void)
 
 	expect("three frames", &attr, go_deep, NULL, 4, whole);
 	attr.exclude_callchain_kernel = 0;
-	expect("in user mode there is no kernel part", &attr, go_deep, NULL, 4, whole);
+	expect("a sample in user mode has no kernel frames", &attr, go_deep, NULL, 4, whole);
 	for (unsigned int depth = 1; depth <= 3; depth++) {
 		attr.sample_max_stack = depth;
-		expect("no deeper than asked for", &attr, go_deep, NULL, 1 + depth, whole);
+		expect("sample_max_stack is kept", &attr, go_deep, NULL, 1 + depth, whole);
 	}
 	attr.sample_max_stack = 0;
 	attr.exclude_callchain_user = 1;
-	expect("no user part", &attr, go_deep, NULL, 0, whole);
+	expect("exclude_callchain_user leaves out the user frames", &attr, go_deep, NULL, 0, whole);
 }
 
 #define KNOWN_CHECKS	12
@@ -181,27 +181,27 @@ static void lying_frames(void)
 	char *pages;
 
 	for (size_t i = 0; i < ARRAY_SIZE(nowhere); i++)
-		expect("a frame that nobody may read", &attr, lie, (void *)nowhere[i], 2, alone);
+		expect("an unreadable frame", &attr, lie, (void *)nowhere[i], 2, alone);
 
 	pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_NONE))
 		bail_out("no memory");
-	expect("a page that is not there", &attr, lie, pages + 2 * PAGE, 2, alone);
-	expect("a page without rights", &attr, lie, pages + PAGE, 2, alone);
+	expect("an unmapped page", &attr, lie, pages + 2 * PAGE, 2, alone);
+	expect("a PROT_NONE page", &attr, lie, pages + PAGE, 2, alone);
 	memset(pages, 0x11, PAGE);
-	expect("half a frame", &attr, lie, pages + PAGE - 8, 2, alone);
+	expect("a truncated frame", &attr, lie, pages + PAGE - 8, 2, alone);
 
 	/* not aligned, and on into the kernel */
 	at = (struct frame *)(pages + 3);
 	*at = (struct frame){ .next = 0xffffffff81000000, .ip = 0x123456 };
 	chain[2] = 0x123456;
-	expect("a frame that is not aligned", &attr, lie, at, 3, chain);
+	expect("an unaligned frame", &attr, lie, at, 3, chain);
 
 	for (size_t i = 2; i < ARRAY_SIZE(chain); i++)
 		chain[i] = 0x200000 + (i & 1);
 	for (size_t i = 0; i < 2; i++)
 		loop[i] = (struct frame){ (uintptr_t)&loop[!i], 0x200000 + i };
-	expect("frames in a circle end with the depth", &attr, lie, loop, ARRAY_SIZE(chain), chain);
+	expect("a cycle of frames", &attr, lie, loop, ARRAY_SIZE(chain), chain);
 	munmap(pages, 3 * PAGE);
 }
 
@@ -298,23 +298,24 @@ static void kernel_part(const char *door, open_fn open)
 	struct perf_event_attr attr = chain_attr();
 	struct sight sight;
 
-	/* seldom enough that nobody throttles */
+	/* long enough to stay below the throttle limit */
 	attr.sample_period = 10007;
 	attr.exclude_kernel = 0;
 	attr.exclude_user = 1;
 	attr.exclude_callchain_kernel = 0;
 	sight = look(open, &attr);
-	/* a PMI may come when the way back to user space has been gone */
+	/* a PMI may arrive after the return to user space has started */
 	ok(sight.samples > 100 && sight.kernel >= sight.samples - sight.samples / 10,
-	   "%s: %llu samples of the kernel, %llu with its part and user space's", door,
+	   "%s: %llu samples in the kernel, %llu with kernel and user frames", door,
 	   (unsigned long long)sight.samples, (unsigned long long)sight.kernel);
-	ok(sight.depth >= 3, "  %llu frames of the kernel deep", (unsigned long long)sight.depth);
-	is(sight.wrong + sight.leaks, 0, "  each address where it belongs");
+	ok(sight.depth >= 3,
+	   "the kernel part is %llu frames deep", (unsigned long long)sight.depth);
+	is(sight.wrong + sight.leaks, 0, "each address is in the right part of the chain");
 	attr.exclude_callchain_kernel = 1;
 	sight = look(open, &attr);
 	ok(sight.samples > 100 && sight.without_user < sight.samples / 10 && !sight.kernel &&
 	   !sight.wrong && !sight.leaks,
-	   "  the user part alone when asked for, in all but %llu of %llu samples",
+	   "exclude_callchain_kernel: all but %llu of %llu samples have only user frames",
 	   (unsigned long long)sight.without_user, (unsigned long long)sight.samples);
 }
 

@@ -117,6 +117,6 @@ int main(void)
 		remain = others_remain();
 	ok(remain, "close does not wait for what other events' children left behind");
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sharing the PMU with the kernel's own perf and the NMI watchdog: one holds
- * it, the other is told so, and each finds it in order after the other.
+ * Sharing the PMU with the kernel's own perf and the NMI watchdog: while one holds
+ * the PMU, the other gets EBUSY, and each finds a clean PMU after the other.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -45,16 +45,16 @@ static void we_hold_it(void)
 					    .size = sizeof(software) };
 	int ours = open_self(&attr), fd;
 
-	gives(perf_open(&attr, 0, -1), EBUSY, "while we hold the PMU perf gets EBUSY");
+	gives(perf_open(&attr, 0, -1), EBUSY, "perf gets EBUSY while pmuring holds the PMU");
 	fd = perf_open(&software, 0, -1);
-	gives(fd, 0, "  but its software events open");
+	gives(fd, 0, "perf software events open while pmuring holds the PMU");
 	close(fd);
 	close(ours);
 	fd = perf_open(&attr, 0, -1);
-	gives(fd, 0, "after our last close perf opens");
+	gives(fd, 0, "perf opens an event after pmuring's last close");
 	close(fd);
-	ok(perf_works(0), "  and counts and samples right");
-	ok(perf_works(cpu_possible() - 1), "  on the last CPU too");
+	ok(perf_works(0), "perf counts and samples correctly on CPU 0");
+	ok(perf_works(cpu_possible() - 1), "perf counts and samples correctly on the last CPU");
 }
 
 static void perf_holds_it(void)
@@ -62,16 +62,18 @@ static void perf_holds_it(void)
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	int fd = perf_open(&attr, 0, -1);
 
-	gives(door_open_event(&attr, 0, -1, -1, 0), EBUSY, "while perf holds it we give EBUSY");
-	is(module_info().holder, PMURING_HOLDER_KERNEL, "  INFO names the holder");
-	is(module_info().events, 0, "  no event is left behind");
+	gives(door_open_event(&attr, 0, -1, -1, 0), EBUSY,
+	      "pmuring returns EBUSY while perf holds the PMU");
+	is(module_info().holder, PMURING_HOLDER_KERNEL, "INFO reports the kernel as the holder");
+	is(module_info().events, 0, "a failed open leaves no event");
 	work_counted(fd, ROUNDS);
 	between(read_value(fd), LENGTH, LENGTH + machine_slack(LENGTH),
-		"  perf's event is not disturbed");
+		"a failed open does not disturb perf's event");
 	close(fd);
-	is(module_info().holder, PMURING_HOLDER_NOBODY, "after perf's close nobody holds it");
+	is(module_info().holder, PMURING_HOLDER_NOBODY,
+	   "INFO reports no holder after perf's close");
 	cpu_pin(0);
-	ok(pmuring_works(), "  and we count and sample right");
+	ok(pmuring_works(), "pmuring counts and samples correctly after perf");
 }
 
 static void take_turns(void)
@@ -83,12 +85,12 @@ static void take_turns(void)
 		good += pmuring_works();
 		good += perf_works(i % cpu_possible());
 	}
-	is(good, 100, "50 turns each, on all CPUs: both right every time");
+	is(good, 100, "perf and pmuring alternate 50 times on all CPUs, both correct");
 }
 
 /*
- * We look at each switch, but hold no PMU: perf's counters are its own, even where a
- * process comes that may read them.
+ * pmuring's switch hooks run without holding the PMU. They must leave perf's counters
+ * alone, even on a switch to a process that may use RDPMC.
  */
 static void watch_switches(void)
 {
@@ -100,7 +102,7 @@ static void watch_switches(void)
 	int of_cpu, of_task, watcher;
 
 	cpu_pin(0);
-	ok(pmuring_works() && pmuring_works(), "we have used the counters last");
+	ok(pmuring_works() && pmuring_works(), "pmuring is the last user of the counters");
 	attr.disabled = 0;
 	of_cpu = perf_open(&attr, -1, 0);
 	of_task = perf_open(&attr, 0, -1);
@@ -111,8 +113,9 @@ static void watch_switches(void)
 		sleep_ms(2);
 	}
 	between(read_value(of_cpu), 20 * LENGTH, 40 * LENGTH,
-		"  switches to a reader, watched by us: perf's CPU event is right");
-	between(read_value(of_task), 20 * LENGTH, 40 * LENGTH, "  its task event as well");
+		"hooked switches to an RDPMC reader keep perf's CPU event correct");
+	between(read_value(of_task), 20 * LENGTH, 40 * LENGTH,
+		"hooked switches to an RDPMC reader keep perf's task event correct");
 	user_page_unmap(page);
 	close(watcher);
 	close(of_task);
@@ -125,14 +128,15 @@ static void watchdog(void)
 	long was = file_number(WATCHDOG);
 
 	if (was < 0 || !file_write(WATCHDOG, "1") || file_number(WATCHDOG) != 1) {
-		skip(3, "no NMI watchdog here");
+		skip(3, "no NMI watchdog");
 		return;
 	}
-	gives(door_open_event(&attr, 0, -1, -1, 0), EBUSY, "NMI watchdog on: EBUSY");
-	is(module_info().holder, PMURING_HOLDER_KERNEL, "  INFO names the holder");
+	gives(door_open_event(&attr, 0, -1, -1, 0), EBUSY,
+	      "pmuring returns EBUSY while the NMI watchdog runs");
+	is(module_info().holder, PMURING_HOLDER_KERNEL, "INFO reports the kernel as the holder");
 	file_write(WATCHDOG, "0");
 	cpu_pin(0);
-	ok(pmuring_works(), "switched off: we count and sample right");
+	ok(pmuring_works(), "pmuring counts and samples correctly after the watchdog stops");
 	if (was)
 		file_write(WATCHDOG, "1");
 }
@@ -150,6 +154,6 @@ int main(void)
 	take_turns();
 	watch_switches();
 	watchdog();
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

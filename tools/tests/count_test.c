@@ -28,10 +28,10 @@ static void counts(struct perf_event_attr attr, uint64_t want, const char *what)
 	int fd = open_self(&attr);
 
 	work_counted(fd, ROUNDS);
-	between(read_value(fd), want, want + machine_slack(want), "%s: exact", what);
+	between(read_value(fd), want, want + machine_slack(want), "%s: the count is exact", what);
 	work_counted(fd, ROUNDS);
 	between(read_value(fd), 2 * want, 2 * (want + machine_slack(want)),
-		"%s: the second run adds to it", what);
+		"%s: a second run adds to the count", what);
 	close(fd);
 }
 
@@ -43,7 +43,7 @@ static void single_events(void)
 	counts(raw(0x00c4), BRANCHES, "r00c4:u");
 }
 
-/* On the PMU QEMU a cycle is an instruction; elsewhere there is no right number. */
+/* The PMU QEMU counts one cycle per instruction; elsewhere the count is unknown. */
 static void cycles(void)
 {
 	if (!machine_is_exact()) {
@@ -116,11 +116,11 @@ static void kernel_mode(void)
 	attr.exclude_user = 1;
 	fds[0] = open_self(&attr);
 	work_counted(fds[0], ROUNDS);
-	is(read_value(fds[0]), 0, "instructions with both modes excluded: nothing");
+	is(read_value(fds[0]), 0, "an event with both modes excluded counts nothing");
 	close(fds[0]);
 }
 
-/* What a disabled event misses, and what it keeps. */
+/* A disabled event counts nothing and keeps its count. */
 static void disabled(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -131,7 +131,7 @@ static void disabled(void)
 	work_counted(fd, ROUNDS);
 	work(ROUNDS);
 	between(read_value(fd), LENGTH, LENGTH + machine_slack(LENGTH),
-		"after DISABLE it stands still");
+		"the count stays the same after DISABLE");
 	close(fd);
 
 	attr.disabled = 0;
@@ -195,7 +195,7 @@ static void all_counters(void)
 				(counts[1][i].value - counts[0][i].value);
 		uint64_t want = ROUNDS * (i < fixed ? WORK_ROUND : 1);
 
-		/* cycles of real hardware are another matter */
+		/* cycles on real hardware are not predictable */
 		if (!machine_is_exact() && (i == 1 || i == 2) && i < fixed)
 			continue;
 		if (more + machine_slack(want) < want || more > want + machine_slack(want)) {
@@ -205,12 +205,12 @@ static void all_counters(void)
 		}
 		shared += counts[2][i].running != counts[2][i].enabled;
 	}
-	is(wrong, 0, "%d fixed and %u general counters at once: all exact", fixed,
+	is(wrong, 0, "%d fixed and %u general counters are exact at the same time", fixed,
 	   info.gp_counters);
-	is(shared, 0, "each of them ran all the time");
+	is(shared, 0, "no event shares its counter");
 }
 
-/* An event that finds no counter says so by its time; it never invents a count. */
+/* An event without a counter shows it in its running time, and its count stays 0. */
 static void too_many(void)
 {
 	struct pmuring_info info = module_info();
@@ -238,7 +238,7 @@ static void too_many(void)
 	}
 	between(starved, n - info.gp_counters, n, "%d general events on %u counters: some wait",
 		n, info.gp_counters);
-	is(wrong, 0, "no waiting event shows a count that it did not see");
+	is(wrong, 0, "each count agrees with the running time");
 }
 
 /* Counts beyond the width of a counter, or of its legacy writes, are kept. */
@@ -251,7 +251,7 @@ static void long_run(void)
 	int fd = open_self(&attr);
 
 	work_counted(fd, rounds);
-	between(read_value(fd), want, want + machine_slack(want), "beyond 2^31 instructions");
+	between(read_value(fd), want, want + machine_slack(want), "a count above 2^31 is exact");
 	close(fd);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU events: they see every task of their CPU and none of another.
+ * CPU events count every task on their CPU and no task on another CPU.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #define LENGTH		(1ULL * ROUNDS * WORK_ROUND)
 #define PERIOD		50021
 
-/* what else may run on an idle CPU meanwhile: the test itself, and daemons */
+/* instructions of the test itself and of daemons on an idle CPU */
 #define OTHERS		(LENGTH / 20)
 
 struct place {
@@ -43,15 +43,16 @@ static void sees_its_cpu(int cpu, int other)
 	before = read_value(fd);
 	worker_run(&w, ROUNDS);
 	between(read_value(fd) - before, LENGTH, LENGTH + OTHERS,
-		"CPU %d: its event counts a task there", cpu);
+		"CPU %d: the event counts a task on this CPU", cpu);
 	worker_end(&w);
 	if (other < 0) {
-		skip(1, "one CPU: there is no other");
+		skip(1, "one CPU");
 	} else {
 		worker_start(&w, work_there, &there);
 		before = read_value(fd);
 		worker_run(&w, ROUNDS);
-		between(read_value(fd) - before, 0, OTHERS, "  but no task on CPU %d", other);
+		between(read_value(fd) - before, 0, OTHERS,
+			"the event does not count a task on CPU %d", other);
 		worker_end(&w);
 	}
 	close(fd);
@@ -102,15 +103,15 @@ static void samples_its_cpu(int cpu)
 		between(tally.samples, value / PERIOD - 2, value / PERIOD + 2,
 			"CPU %d: count / period samples", cpu);
 	between(seen.in_loop, LENGTH / PERIOD - LENGTH / PERIOD / 50, LENGTH / PERIOD + 1,
-		"  as many of the task as its length / period");
-	is(seen.wrong_cpu, 0, "  all say CPU %d", cpu);
-	is(tally.lost + tally.broken, 0, "  none is lost");
+		"the task has length / period samples");
+	is(seen.wrong_cpu, 0, "all samples carry CPU %d", cpu);
+	is(tally.lost + tally.broken, 0, "CPU event: no sample is lost");
 	worker_end(&w);
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* an event of all tasks and one of a task share the PMU of a CPU */
+/* a CPU event and a task event share the PMU of a CPU */
 static void beside_a_task_event(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -121,13 +122,14 @@ static void beside_a_task_event(void)
 	work_counted(self, ROUNDS);
 	switch_event(all, PERF_EVENT_IOC_DISABLE);
 	got = read_value(self);
-	between(got, want, want + machine_slack(want), "beside a CPU event: a task event is exact");
-	between(read_value(all), got + 1, got + OTHERS, "  and the CPU event has seen more");
+	between(got, want, want + machine_slack(want), "a task event beside a CPU event is exact");
+	between(read_value(all), got + 1, got + OTHERS,
+		"a CPU event counts more than the task event");
 	close(all);
 	close(self);
 }
 
-/* kernel mode, where the idle task is a task too */
+/* kernel mode includes the idle task */
 static void kernel_and_idle(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 20011,
@@ -157,9 +159,9 @@ static void kernel_and_idle(void)
 		/* the upper half of the address space is the kernel's */
 		wrong += mode != (ip >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 	}
-	ok(kernel && user, "user and kernel mode: samples of both (%llu, %llu)",
+	ok(kernel && user, "both modes have samples (%llu user, %llu kernel)",
 	   (unsigned long long)user, (unsigned long long)kernel);
-	is(wrong, 0, "  each in the mode of its address");
+	is(wrong, 0, "the cpumode of each sample matches its address");
 	ring_unmap(&ring);
 	close(fd);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A PMU that CPUID lists and that does not work: as under a hypervisor that ignores
- * its registers or faults, or whose counters stand still. The module loads, says so in
- * one line, and hardware events get ENOENT; when the PMU works again, so does the
- * module. Likewise for a CPU that comes online later than the module. Needs the PMU-modelling QEMU, which fails on request.
+ * A PMU that CPUID lists but that does not work, as under a hypervisor that ignores
+ * register writes, faults on access, or keeps the counters stopped. The module loads,
+ * logs one line, and hardware events get ENOENT. The module works again when the PMU
+ * does. The same holds for a CPU that comes online after the module is loaded. Needs the
+ * PMU-modelling QEMU, which fails on request.
  */
 #include <errno.h>
 #include <poll.h>
@@ -52,11 +53,11 @@ static void refused(uint64_t how, const char *name, const char *why)
 	gives(module_unload(), 0, "%s: the module unloads", name);
 	pmu_becomes(how);
 	log = kernel_log_open();
-	gives(module_load(), 0, "  it loads again");
-	is(lines_with(log, why), 1, "  and says why there is no PMU, once");
+	gives(module_load(), 0, "the module loads again");
+	is(lines_with(log, why), 1, "the log gives the reason once");
 	close(log);
-	is(module_info().vendor, PMURING_VENDOR_NONE, "  INFO: no PMU");
-	gives(door_open_event(&attr, 0, -1, -1, 0), ENOENT, "  hardware events: ENOENT");
+	is(module_info().vendor, PMURING_VENDOR_NONE, "INFO reports no PMU");
+	gives(door_open_event(&attr, 0, -1, -1, 0), ENOENT, "hardware events get ENOENT");
 	pmu_becomes(QPMU_ALIVE);
 }
 
@@ -65,13 +66,13 @@ static void works_again(void)
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	int fd;
 
-	gives(module_unload(), 0, "a PMU that works: the module unloads");
-	gives(module_load(), 0, "  it loads again");
+	gives(module_unload(), 0, "a working PMU: the module unloads");
+	gives(module_load(), 0, "the module loads again");
 	for (int cpu = 0; cpu < 2; cpu++) {
 		cpu_pin(cpu % cpu_possible());
 		fd = open_self(&attr);
 		work_counted(fd, ROUNDS);
-		is(read_value(fd), LENGTH, "  and counts right on CPU %d", cpu);
+		is(read_value(fd), LENGTH, "a working PMU: the count is right on CPU %d", cpu);
 		close(fd);
 	}
 }
@@ -84,7 +85,7 @@ static short poll_now(int fd)
 	return pollfd.revents;
 }
 
-/* CPU 1 goes offline and comes back with a PMU that does as told; the log is read from here */
+/* CPU 1 goes offline and comes back with a PMU in the given state; marks the log */
 static int comes_back(uint64_t what)
 {
 	int log;
@@ -113,17 +114,17 @@ static struct count of_task(int cpu)
 	return count;
 }
 
-/* no ENOENT for what does not count on CPU 1, or needs no PMU */
+/* events on another CPU, and events that need no PMU, are not refused */
 static void others_open(const struct perf_event_attr *attr)
 {
 	struct perf_event_attr software = { .size = sizeof(software), .type = PERF_TYPE_SOFTWARE,
 					    .config = PERF_COUNT_SW_CPU_CLOCK };
 	int fd = door_open_event(attr, -1, 0, -1, 0);
 
-	gives(fd, 0, "  an event of CPU 0 can be opened");
+	gives(fd, 0, "CPU 1 has no PMU: an event on CPU 0 opens");
 	close(fd);
 	fd = door_open_event(&software, -1, 1, -1, 0);
-	gives(fd, 0, "  a software event of CPU 1 as well");
+	gives(fd, 0, "CPU 1 has no PMU: a software event on CPU 1 opens");
 	close(fd);
 }
 
@@ -138,28 +139,32 @@ static void hotplugged(uint64_t how, const char *name, const char *why)
 	attr.disabled = 0;
 	fd = open_event(&attr, -1, 1);
 	log = comes_back(how);
-	is(lines_with(log, why), 1, "CPU 1 comes online, %s: the log says so, once", name);
+	is(lines_with(log, why), 1, "CPU 1 comes online, %s: the log gives the reason once", name);
 	close(log);
-	ok(poll_now(fd) & POLLHUP, "  an event of CPU 1: HUP");
-	is(read(fd, &value, sizeof(value)), 0, "  it is in error");
-	gives(door_open_event(&attr, -1, 1, -1, 0), ENOENT, "  a new one: ENOENT");
-	gives(door_open_event(&attr, 0, 1, -1, 0), ENOENT, "  one of a task for CPU 1, too");
+	ok(poll_now(fd) & POLLHUP, "CPU 1 has no PMU: its event reports POLLHUP");
+	is(read(fd, &value, sizeof(value)), 0, "CPU 1 has no PMU: its event is in error state");
+	gives(door_open_event(&attr, -1, 1, -1, 0), ENOENT,
+	      "CPU 1 has no PMU: a new CPU event gets ENOENT");
+	gives(door_open_event(&attr, 0, 1, -1, 0), ENOENT,
+	      "CPU 1 has no PMU: a new task event on CPU 1 gets ENOENT");
 	others_open(&attr);
 	count = of_task(1);
-	ok(!count.value && !count.running && count.enabled, "  a task's event waits there");
-	is(of_task(0).value, LENGTH, "  and counts on CPU 0");
+	ok(!count.value && !count.running && count.enabled,
+	   "CPU 1 has no PMU: a task event does not run there");
+	is(of_task(0).value, LENGTH, "CPU 1 has no PMU: a task event counts on CPU 0");
 	close(fd);
 
-	/* Now nothing holds the PMU. */
+	/* No event holds the PMU here. */
 	close(comes_back(how));
-	gives(door_open_event(&attr, -1, 1, -1, 0), ENOENT, "  again, with no event open: ENOENT");
+	gives(door_open_event(&attr, -1, 1, -1, 0), ENOENT,
+	      "CPU 1 has no PMU: ENOENT with no event open");
 	log = comes_back(QPMU_ALIVE);
-	is(lines_with(log, "PMU"), 0, "  with a PMU that works: nothing in the log");
+	is(lines_with(log, "PMU"), 0, "CPU 1 has a PMU again: nothing is logged");
 	close(log);
 	fd = door_open_event(&attr, -1, 1, -1, 0);
-	gives(fd, 0, "  its events can be opened");
+	gives(fd, 0, "CPU 1 has a PMU again: its events open");
 	close(fd);
-	is(of_task(1).value, LENGTH, "  a task's count there");
+	is(of_task(1).value, LENGTH, "CPU 1 has a PMU again: a task event counts there");
 }
 
 int main(void)
@@ -171,20 +176,20 @@ int main(void)
 	if (!pmu_is_there())
 		return skip_all("no PMU");
 	plan(3 * 5 + 4 + 2 * 13);
-	refused(QPMU_IGNORE, "registers that swallow writes",
+	refused(QPMU_IGNORE, "registers that ignore writes",
 		"no usable PMU: a counter does not keep a value");
 	refused(QPMU_FAULT, "registers that fault",
 		"no usable PMU: a register cannot be read");
-	refused(QPMU_STILL, "counters that stand still",
+	refused(QPMU_STILL, "counters that do not count",
 		"no usable PMU: a counter does not count");
 	works_again();
 	if (cpu_possible() < 2) {
 		skip(2 * 13, "one CPU only");
 		return done();
 	}
-	hotplugged(QPMU_STILL, "its counters stand still",
+	hotplugged(QPMU_STILL, "counters that do not count",
 		   "no usable PMU on CPU 1: a counter does not count");
-	hotplugged(QPMU_IGNORE, "its registers swallow writes",
+	hotplugged(QPMU_IGNORE, "registers that ignore writes",
 		   "no usable PMU on CPU 1: a counter does not keep a value");
 	return done();
 }

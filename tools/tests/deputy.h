@@ -18,7 +18,7 @@
  * struct deputies - a chain of processes
  * @worker: takes orders: rounds of work(); @worker.pid is the last of the chain
  * @first: the first of the chain
- * @pids: shared with all of them: who has taken over
+ * @pids: shared with all of them: pids of the chain so far
  * @n: how many have
  */
 struct deputies {

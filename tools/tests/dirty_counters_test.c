@@ -28,7 +28,7 @@ static void work_there(uint64_t rounds, void *data)
 	work(rounds);
 }
 
-/* another address space in between, so that ours really comes */
+/* run another address space in between, so that this one is switched in again */
 static void run_another(void)
 {
 	struct worker w;
@@ -86,7 +86,7 @@ int main(void)
 		cpu_pin(0);
 		good += turn();
 	}
-	is(perf, TURNS, "perf counts and samples right, %d times", TURNS);
-	is(good, TURNS, "  and so do we, each time after it");
+	is(perf, TURNS, "perf counts and samples correctly %d times", TURNS);
+	is(good, TURNS, "pmuring counts and samples correctly after perf each time");
 	return done();
 }

@@ -67,8 +67,8 @@ struct perf_event_attr sampling(uint64_t config, uint64_t period, uint64_t sampl
 /**
  * open_event - open an event that must open
  * @attr: its attributes
- * @pid: whom it follows
- * @cpu: where
+ * @pid: task to count
+ * @cpu: CPU to count on
  *
  * Return: its descriptor
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Execs, forks and exits of tasks whose groups threads open, grow, read, switch and
- * close at the same time: software events, and hardware ones where there is a PMU.
- * What is checked is that what a read returns can be true, that no copy is missed,
- * that the kernel has nothing to say, and that nothing is left over.
+ * Tasks exec, fork and exit while other threads open, grow, read, switch and close
+ * their groups: software events, and hardware events if there is a PMU. The test
+ * checks that each read is plausible, that no child is missed, that the kernel log is
+ * clean, and that no event is left.
  */
 #include <sched.h>
 #include <signal.h>
@@ -135,7 +135,7 @@ static struct storm storm = {
 	.enough = ENOUGH,
 };
 
-/* Becomes itself again and again; its children become that, or what nobody may read. */
+/* Execs itself in a loop; its children exec that program or an unreadable one. */
 static void run_target(void)
 {
 	uint64_t seed = getpid() + now_ns() % 1000;
@@ -183,12 +183,13 @@ static void play(unsigned int seconds)
 	start_targets();
 	storm_start(&storm);
 	storm_wait(&storm, seconds);
-	/* the groups lose their tasks before they lose their openers */
+	/* the tasks of the groups exit before the openers close them */
 	end_targets();
 	storm_stop(&storm);
 	storm_close(&storm);
-	ok(storm.steps > 20 * seconds && reads > seconds, "%lu steps, %lu reads", storm.steps, reads);
-	is(lies, 0, "  each read could be true");
+	ok(storm.steps > 20 * seconds && reads > seconds,
+	   "%lu steps, %lu reads", storm.steps, reads);
+	is(lies, 0, "each read is plausible");
 }
 
 static bool make_secret(void)
@@ -218,15 +219,15 @@ int main(int argc, char **argv)
 	missed = module_info().not_inherited;
 	play(seconds);
 	unlink(secret);
-	/* what belonged to tasks and grace periods goes in its time */
+	/* events of dead tasks are freed after a grace period */
 	for (int i = 0; i < 50; i++) {
 		info = module_info();
 		if (!info.events)
 			break;
 		sleep_ms(100);
 	}
-	is(info.not_inherited, missed, "no copy is missed");
+	is(info.not_inherited, missed, "no child event is missed");
 	is(info.events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What remove_on_exec leaves behind: the siblings of a leader that goes, the rest of
- * a family of tasks, and the READ record of a copy, which is written once. Another
- * thread keeps the events busy meanwhile, so that nothing which the exec puts off is
- * done soon.
+ * What remove_on_exec leaves behind: the siblings of a removed leader, the events of
+ * related tasks, and the READ record of a child event, which is written once. Another
+ * thread keeps the events busy, so that work which the exec defers is delayed.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -31,7 +30,7 @@
 
 static const char unreadable[] = "/tmp/exec_remove_test-program";
 
-/* another that is to run when the program sleeps, or -1 */
+/* a process to start when the program sleeps, or -1 */
 static int next_go = -1;
 
 /* main() again, which sleeps when it is there, and then spins */
@@ -58,9 +57,9 @@ static int program_sleeps(char **argv)
 }
 
 /**
- * struct left - what a sibling has counted whose leader is gone
- * @others: while others ran on the CPU that its task had left
- * @own: when its task went on
+ * struct left - the count of a sibling without a leader
+ * @others: while other tasks ran on the CPU that its task left
+ * @own: when its task ran again
  */
 struct left {
 	uint64_t others;
@@ -100,8 +99,8 @@ static struct left sibling_left(void)
 }
 
 /*
- * The target may run on for a moment after it has told that it is there, which is
- * less than the work of the others.
+ * The target may run for a moment after it reports. This is less than the work of
+ * the others.
  */
 static void siblings_go_on(void)
 {
@@ -113,8 +112,8 @@ static void siblings_go_on(void)
 		others += left.others >= ROUNDS * WORK_ROUND;
 		own += left.own >= SPIN && left.own < 2 * SPIN;
 	}
-	is(others, 0, "a sibling whose leader exec removes counts no other task");
-	is(own, TIMES, "  and goes on to count its own");
+	is(others, 0, "a sibling of a leader removed by exec counts no other task");
+	is(own, TIMES, "a sibling of a leader removed by exec counts its own task");
 }
 
 /* A child that stays as it is, and the program. */
@@ -132,8 +131,8 @@ static void fork_before_exec(int go, int told)
 }
 
 /*
- * In the task that execs, a sibling is left without its leader; in its child, the copy
- * of the one has the copy of the other still. Both are read as the sibling's.
+ * In the task that execs, the sibling has lost its leader. In its child, the sibling's
+ * child event still has a leader. A read of the sibling covers both.
  */
 static void copies_stay_together(void)
 {
@@ -157,9 +156,9 @@ static void copies_stay_together(void)
 	follower_tells(&follower);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		is(read(fds[i], words, sizeof(words)), 2 * sizeof(words[0]),
-		   "a sibling whose leader is gone, but not from a child, is read alone");
-		is(words[0], 1, "  as one event");
-		is(words[1], 0, "  with its count");
+		   "a sibling without a leader is read alone, though a child has both");
+		is(words[0], 1, "a sibling without a leader reads as one event");
+		is(words[1], 0, "a sibling without a leader reads its own count");
 	}
 	kill(child, SIGKILL);
 	follower_go(&follower);
@@ -180,7 +179,7 @@ static void sleeps(int go, int told)
 	_exit(0);
 }
 
-/* One of the family execs; its event is gone, and it must not get its brother's. */
+/* One task execs and loses its event; it must not get the event of a sibling task. */
 static uint64_t family_left(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -197,7 +196,7 @@ static uint64_t family_left(void)
 	busy_start(&busy, fd, 0, -1, 1, SIBLINGS);
 	follower_start(&brother, sleeps);
 	follower_tells(&brother);
-	/* their CPU goes from the one to the other, while this process is elsewhere */
+	/* their CPU switches from one to the other, while this process is on another CPU */
 	next_go = brother.go;
 	follower_start(&follower, exec_and_sleep);
 	next_go = -1;
@@ -223,13 +222,13 @@ static void family_goes_on(void)
 	for (int i = 0; i < TIMES; i++)
 		counted += family_left() >= SPIN;
 	cpu_pin(0);
-	is(counted, 0, "what exec removes from one task is not replaced by another's");
+	is(counted, 0, "an event removed by exec is not replaced by another task's");
 }
 
 /**
  * struct reads - the READ records of children
  * @n: how many
- * @strangers: with other pids than a child has, or not the same in the trailer
+ * @strangers: with a pid that is not a child's, or that differs from the trailer
  * @pids: of the children
  */
 struct reads {
@@ -277,7 +276,7 @@ static bool make_unreadable(void)
 	return !system(command) && !chmod(unreadable, 0711);
 }
 
-/* The child, on a CPU that the ring is not of, becomes what its user may not read. */
+/* The child execs a program that its user may not read. */
 static pid_t end_by_exec(int cpu)
 {
 	pid_t pid = fork();
@@ -321,9 +320,9 @@ static void one_read_each(int cpu, const char *where)
 	}
 	sleep_ms(50);
 	drain(&ring, see_read, &reads);
-	is(failed, 0, "children exec what they may not read, %s", where);
-	is(reads.n, ENDS, "  one READ record of each");
-	is(reads.strangers, 0, "  with its pid");
+	is(failed, 0, "children exec an unreadable program, %s", where);
+	is(reads.n, ENDS, "one READ record per child");
+	is(reads.strangers, 0, "each READ record has the child's pid");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -356,6 +355,6 @@ int main(int argc, char **argv)
 	}
 	unlink(unreadable);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

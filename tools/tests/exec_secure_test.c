@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An exec of a program that its user may not look into, because it has its owner's
- * rights or cannot be read: what was opened on the old program is over before the
- * new one is loaded. As perf. Opens that race with the exec are tried as well; an open
- * without exec_update_lock is not noticed by that.
+ * Exec of a program that the user may not observe, because it is setuid or unreadable:
+ * events opened on the old program end before the new one is loaded, as in perf. The
+ * test also races opens with the exec, but this does not detect an open without
+ * exec_update_lock.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -34,7 +34,7 @@ static const struct secret {
 	mode_t mode;
 	const char *what;
 } secrets[] = {
-	{ 04755, "with its owner's rights" },
+	{ 04755, "that is setuid" },
 	{ 0711, "that cannot be read" },
 };
 
@@ -47,10 +47,10 @@ static bool copy_program(const char *from, mode_t mode)
 }
 
 /**
- * struct seen - what a ring has of an exec
- * @exec: it has the new name
- * @before: page faults before that
- * @after: and behind it
+ * struct seen - records of an exec in a ring
+ * @exec: the COMM record with the new name was seen
+ * @before: page faults before that record
+ * @after: page faults after that record
  */
 struct seen {
 	bool exec;
@@ -102,10 +102,10 @@ static void faults_are_not_seen(int (*open)(const struct perf_event_attr *attr, 
 	fd = open(&attr, follower.pid, -1);
 	map_ring(&ring, fd, 16);
 	follower_go(&follower);
-	is(follower_ends(&follower), 0, "%s: a secret program runs", whose);
+	is(follower_ends(&follower), 0, "%s: an unobservable program runs", whose);
 	drain(&ring, see, &seen);
-	ok(seen.exec && seen.before, "  the exec is told, and the faults before it");
-	is(seen.after, 0, "  none of the program's");
+	ok(seen.exec && seen.before, "the exec and the faults before it are recorded");
+	is(seen.after, 0, "no fault of the program is recorded");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -162,7 +162,7 @@ static void program_is_not_counted(const struct secret *secret)
 	if (!pid)
 		_exit(attack_often());
 	waitpid(pid, &status, 0);
-	is(status, 0, "a program %s: no event of another user counts it", secret->what);
+	is(status, 0, "no event of another user counts a program %s", secret->what);
 }
 
 int main(int argc, char **argv)
@@ -187,6 +187,6 @@ int main(int argc, char **argv)
 	}
 	unlink(path);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events and exec: enable_on_exec, once; remove_on_exec; an exec that fails. The
- * program that is executed has a known length.
+ * Events and exec: enable_on_exec works once; remove_on_exec; failing execs. The
+ * executed program has a known length.
  */
 #include <errno.h>
 #include <poll.h>
@@ -72,14 +72,14 @@ static void enable_on_exec(void)
 	fd = open_event(&attr, follower.pid, -1);
 	follower_go(&follower);
 	is(follower_ends(&follower), 0, "enable_on_exec: the program runs");
-	is_spin(read_value(fd), "  counted from its first instruction to its last");
+	is_spin(read_value(fd), "enable_on_exec: the whole program is counted");
 	close(fd);
 
 	follower_start(&follower, work_and_spin);
 	perf = perf_open(&attr, follower.pid, -1);
 	follower_go(&follower);
 	follower_ends(&follower);
-	is_spin(read_value(perf), "  as by perf");
+	is_spin(read_value(perf), "enable_on_exec: perf counts the whole program too");
 	close(perf);
 
 	attr.inherit = 1;
@@ -87,11 +87,11 @@ static void enable_on_exec(void)
 	fd = open_event(&attr, follower.pid, -1);
 	follower_go(&follower);
 	follower_ends(&follower);
-	is_spin(read_value(fd), "  inherited: the child that execs, its parent does not");
+	is_spin(read_value(fd), "enable_on_exec, inherited: only the child that execs is counted");
 	close(fd);
 }
 
-/* main() again, which spins when it is told to */
+/* exec this program, which spins on request */
 static void exec_twice(int go, int told)
 {
 	char go_text[12], told_text[12];
@@ -115,10 +115,10 @@ static void once(void)
 	follower_tells(&follower);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	value = read_value(fd);
-	ok(value > 0, "the first exec enables");
+	ok(value > 0, "enable_on_exec: the first exec enables");
 	follower_go(&follower);
-	is(follower_ends(&follower), 0, "  and the second");
-	is(read_value(fd), value, "  does not");
+	is(follower_ends(&follower), 0, "enable_on_exec: a second exec succeeds");
+	is(read_value(fd), value, "enable_on_exec: a second exec does not enable again");
 	close(fd);
 }
 
@@ -149,21 +149,22 @@ static void failing(void)
 	other = open_event(&removed, follower.pid, -1);
 	map_ring(&ring, other, 1);
 	follower_go(&follower);
-	is(follower_tells(&follower), EFAULT, "execs that fail");
-	is(read_value(fd), 0, "  do not enable");
-	is(revents(other), 0, "  and do not remove");
+	is(follower_tells(&follower), EFAULT, "the last failing exec returns EFAULT");
+	is(read_value(fd), 0, "a failing exec does not enable");
+	is(revents(other), 0, "a failing exec does not remove");
 	value = read_value(other);
 	follower_go(&follower);
-	is(follower_ends(&follower), 0, "  one that works");
-	is_spin(read_value(fd), "  enables");
-	is(revents(other), POLLHUP, "  and removes");
-	between(read_value(other), value, value + 1000, "  before the first instruction");
+	is(follower_ends(&follower), 0, "an exec after failing ones succeeds");
+	is_spin(read_value(fd), "an exec after failing ones enables");
+	is(revents(other), POLLHUP, "an exec after failing ones removes");
+	between(read_value(other), value, value + 1000,
+		"remove_on_exec removes before the first instruction");
 	ring_unmap(&ring);
 	close(fd);
 	close(other);
 }
 
-/* Return: what is left of the event after exec */
+/* Return: the count that the event keeps after exec */
 static uint64_t remove_with(int inherit)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -178,17 +179,19 @@ static uint64_t remove_with(int inherit)
 	follower_start(&follower, exec_twice);
 	fd = open_event(&attr, follower.pid, 0);
 	map_ring(&ring, fd, 1);
-	is(revents(fd), 0, "remove_on_exec: before");
+	is(revents(fd), 0, "remove_on_exec: no POLLHUP before the exec");
 	follower_go(&follower);
 	follower_tells(&follower);
-	is(revents(fd), POLLHUP, "  after: POLLHUP, while the task lives");
+	is(revents(fd), POLLHUP, "remove_on_exec: POLLHUP after the exec, while the task lives");
 	value = read_value(fd);
-	ok(value > 0 && value < SPIN, "  the count of the old program is left");
-	gives(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0, "  ENABLE does no harm");
-	gives(door_open_event(&attr, follower.pid, 0, fd, 0), ENODEV, "  it leads no group any more");
+	ok(value > 0 && value < SPIN, "remove_on_exec: the count of the old program is kept");
+	gives(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0,
+	      "remove_on_exec: ENABLE of a removed event succeeds");
+	gives(door_open_event(&attr, follower.pid, 0, fd, 0), ENODEV,
+	      "remove_on_exec: a removed event cannot lead a group");
 	follower_go(&follower);
 	follower_ends(&follower);
-	is(read_value(fd), value, "  and the count stays");
+	is(read_value(fd), value, "remove_on_exec: the count stays the same after ENABLE");
 	ring_unmap(&ring);
 	close(fd);
 	return value;
@@ -199,12 +202,13 @@ static void remove_on_exec(void)
 	struct perf_event_attr attr = on_exec();
 
 	attr.remove_on_exec = 1;
-	gives(door_open_event(&attr, 0, -1, -1, 0), EINVAL, "remove_on_exec and enable_on_exec");
+	gives(door_open_event(&attr, 0, -1, -1, 0), EINVAL,
+	      "remove_on_exec with enable_on_exec is refused");
 	remove_with(0);
 	remove_with(1);
 }
 
-/* the child execs and its copy goes; the parent's event stays */
+/* the child's exec removes the child event; the parent event stays */
 static void removed_copy(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -222,8 +226,9 @@ static void removed_copy(void)
 	follower_go(&follower);
 	follower_ends(&follower);
 	value = read_value(fd);
-	between(value, ROUNDS * WORK_ROUND, SPIN / 2, "a copy is removed by exec, with its count");
-	is(revents(fd), POLLHUP, "  and its parent when that ends");
+	between(value, ROUNDS * WORK_ROUND, SPIN / 2,
+		"exec removes a child event and adds its count");
+	is(revents(fd), POLLHUP, "the parent event reports POLLHUP when its task ends");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -249,6 +254,6 @@ int main(int argc, char **argv)
 	removed_copy();
 	sleep_ms(50);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who execs: a thread that is not the leader, the owner of an event, a program
- * that gains rights by it.
+ * Exec by a thread that is not the group leader, by the owner of an event, and of a
+ * setuid program.
  */
 #include <limits.h>
 #include <poll.h>
@@ -97,11 +97,11 @@ static void exec_by_thread(void)
 	fds[1] = open_event(&leader, follower.pid, -1);
 	map_ring(&ring, fds[1], 1);
 	follower_go(&follower);
-	is(follower_ends(&follower), 0, "a thread that is not the leader execs");
-	is_spin(read_value(fds[0]), "  its event goes on as the process");
-	is(revents(fds[1]), POLLHUP, "  the leader's ends with the leader");
+	is(follower_ends(&follower), 0, "a non-leader thread execs");
+	is_spin(read_value(fds[0]), "a non-leader thread's event counts the program");
+	is(revents(fds[1]), POLLHUP, "the leader's event ends with the leader");
 	value = read_value(fds[1]);
-	ok(value < SPIN / 2, "  and has nothing of the program");
+	ok(value < SPIN / 2, "the leader's event does not count the program");
 	ring_unmap(&ring);
 	close(fds[0]);
 	close(fds[1]);
@@ -130,7 +130,7 @@ static void opens_and_execs(int go, int told)
 		pause();
 }
 
-/* Return: what is wrong with the event that this thread opened before it execed */
+/* Return: 0 if the event opened by this thread before its exec obeys its owner after it */
 static int disable_own(int fd)
 {
 	uint64_t value = read_value(fd);
@@ -150,7 +150,7 @@ static void owner_execs(void)
 	struct follower follower;
 
 	follower_start(&follower, opens_and_execs);
-	is(follower_ends(&follower), 0, "a thread that execs still owns what it opened");
+	is(follower_ends(&follower), 0, "a thread still owns its events after exec");
 }
 
 static void become_root(int go, int told)
@@ -170,7 +170,7 @@ static bool make_suid(void)
 	return !system(command) && !chown(suid_path, 0, 0) && !chmod(suid_path, 04755);
 }
 
-/* what a program does that has more rights than its user is none of the user's business */
+/* a user's event must not count a setuid program of another user */
 static void gains_rights(int (*open)(const struct perf_event_attr *attr, pid_t pid, int cpu),
 			 const char *whose)
 {
@@ -183,8 +183,8 @@ static void gains_rights(int (*open)(const struct perf_event_attr *attr, pid_t p
 	follower_tells(&follower);
 	fd = open(&attr, follower.pid, -1);
 	follower_go(&follower);
-	is(follower_ends(&follower), 0, "a program that has its owner's rights");
-	between(read_value(fd), 1, SPIN / 2, "  %s: is not counted", whose);
+	is(follower_ends(&follower), 0, "a setuid program runs");
+	between(read_value(fd), 1, SPIN / 2, "%s: a setuid program is not counted", whose);
 	close(fd);
 }
 
@@ -204,11 +204,11 @@ int main(int argc, char **argv)
 		gains_rights(perf_open, "perf");
 		gains_rights(open_event, "pmuring");
 	} else {
-		skip(4, "no program that gains rights can be made");
+		skip(4, "cannot create a setuid program");
 	}
 	unlink(suid_path);
 	sleep_ms(50);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory and user space fail, at each place in turn: every allocation and every
- * copy to or from user space that a call makes is made to fail once
- * (/proc/thread-self/fail-nth). Each time the call works all the same, or says so
- * with an errno that means it; in the end no event, hook or reference is left.
- * What has leaked without being counted is for kmemleak to find.
+ * Fault injection: each allocation and each copy to or from user space that a call
+ * makes fails once (/proc/thread-self/fail-nth). Each time the call either succeeds
+ * or returns a matching errno. At the end no event, hook or reference is left.
+ * kmemleak finds leaks that no counter shows.
  *
  * Needs a kernel with fault injection, which the debug test kernel has.
  */
@@ -296,7 +295,7 @@ struct request {
 	const char *name;
 	unsigned long number;
 	unsigned long argument;
-	/* that is no fault */
+	/* the expected errno without a fault, or 0 */
 	int want;
 };
 
@@ -426,7 +425,7 @@ static void wait_for(long pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* A child that is not counted is told of. */
+/* A child that is not counted is reported in not_inherited. */
 static void forks(const struct perf_event_attr *attr)
 {
 	struct step step = { "fork with inherited events", fork_child, wait_for, NULL, 0 };
@@ -496,7 +495,8 @@ static void execs(void)
 		killed += lost;
 		quiet = lost ? 0 : quiet + 1;
 	}
-	ok(killed && quiet == STUBBORN, "exec with events: it failed %u times in %u", killed, nth - 1);
+	ok(killed && quiet == STUBBORN,
+	   "exec with events fails cleanly (%u times in %u)", killed, nth - 1);
 	attr.enable_on_exec = 0;
 	attr.remove_on_exec = 1;
 	for (nth = 1, killed = 0, quiet = 0; nth < STEPS_MAX && quiet < STUBBORN; nth++) {
@@ -505,7 +505,8 @@ static void execs(void)
 		killed += lost;
 		quiet = lost ? 0 : quiet + 1;
 	}
-	ok(killed && quiet == STUBBORN, "and with remove_on_exec: %u times in %u", killed, nth - 1);
+	ok(killed && quiet == STUBBORN,
+	   "exec with remove_on_exec fails cleanly (%u times in %u)", killed, nth - 1);
 }
 
 /* --- the module --- */
@@ -577,6 +578,6 @@ int main(void)
 	loading();
 	is(module_info().events, 0, "no event is left");
 	ok(!hooks_remain(), "no hook is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

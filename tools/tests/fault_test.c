@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Page faults: a program that touches a known number of new pages, from user
- * mode, from the kernel, with page faults off, or by way of somebody else who
- * looks for its pages. pmuring counts each as the kernel's perf does.
+ * Page faults: a program touches a known number of new pages from user mode, from
+ * the kernel, with page faults disabled, or another process reads its pages. pmuring
+ * counts the same faults as the kernel's perf.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define PAGE		4096UL
 #define PERIOD		10
 
-/* more than the mode that is asked for would let the kernel's faults in */
+/* counted modes; more than the requested mode would include the kernel's faults */
 enum mode { BOTH, USER, KERNEL };
 
 /* A mapping without pages; none comes as part of a larger one. */
@@ -54,7 +54,7 @@ static void let_the_kernel_touch(char *pages)
 	close(fd);
 }
 
-/* It looks at the word with page faults off, and then once more with them on. */
+/* The futex code reads the word with page faults disabled, then again with them enabled. */
 static void let_a_futex_touch(char *pages)
 {
 	for (unsigned long i = 0; i < PAGES; i++)
@@ -62,7 +62,7 @@ static void let_a_futex_touch(char *pages)
 			bail_out("the futex is not 0");
 }
 
-/* The pages are found for it without an access, so there is no fault. */
+/* The kernel looks up the pages without an access, so there is no fault. */
 static void let_others_look(char *pages)
 {
 	static char copy[PAGES * PAGE];
@@ -98,7 +98,7 @@ static const struct deed deeds[] = {
 	{ "touched by user mode", touch, PAGES, 0 },
 	{ "touched by the kernel", let_the_kernel_touch, 0, PAGES },
 	{ "touched by a futex", let_a_futex_touch, 0, PAGES },
-	{ "looked at by others", let_others_look, 0, 0 },
+	{ "read by another process", let_others_look, 0, 0 },
 	{ "kernel addresses", touch_kernel_space, 0, 0 },
 };
 
@@ -165,8 +165,7 @@ static void *serve_faults(void *data)
 }
 
 /*
- * A fault that has to wait for somebody is a major one, if not in user mode on
- * every kernel.
+ * A fault that has to wait is a major fault, except in user mode on some kernels.
  */
 static void major_faults(void (*fn)(char *pages))
 {
@@ -199,12 +198,13 @@ static void major_faults(void (*fn)(char *pages))
 	both_switch(&minor, PERF_EVENT_IOC_DISABLE);
 	both_switch(&major, PERF_EVENT_IOC_DISABLE);
 	both_agree(&major, "major faults");
-	both_agree(&minor, "minor ones among them");
-	both_agree(&all, "all of them");
-	is(read_value(major.ours) + read_value(minor.ours), PAGES, "one for each page");
-	between(read_value(all.ours), PAGES, 3 * PAGES, "perhaps more than one for a page");
+	both_agree(&minor, "minor faults");
+	both_agree(&all, "all faults");
+	is(read_value(major.ours) + read_value(minor.ours), PAGES,
+	   "each page has one major or minor fault");
+	between(read_value(all.ours), PAGES, 3 * PAGES, "each page has one to three faults");
 	if (fn == let_the_kernel_touch)
-		is(read_value(major.ours), PAGES, "all of the kernel's are major");
+		is(read_value(major.ours), PAGES, "all kernel faults are major");
 	both_close(&all);
 	both_close(&minor);
 	both_close(&major);
@@ -254,7 +254,8 @@ static struct tally sample_faults(uint64_t config, uint64_t period, uint64_t mor
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	touch(pages);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
-	is(read_value(fd), PAGES, "event %ju, period %ju: counts all", (uintmax_t)config,
+	is(read_value(fd), PAGES,
+	   "event %ju, period %ju: all faults are counted", (uintmax_t)config,
 	   (uintmax_t)period);
 	tally = drain(&ring, check_fault, samples);
 	ring_unmap(&ring);
@@ -267,13 +268,14 @@ static void sampling_faults(uint64_t config)
 {
 	struct fault_samples each = { .step = 1 }, tenth = { .step = PERIOD }, with = { .step = 1 };
 
-	is(sample_faults(config, 1, 0, &each).samples, PAGES, "a sample for each fault");
-	is(each.good, PAGES, "where it was, with the address");
-	is(sample_faults(config, PERIOD, 0, &tenth).samples, PAGES / PERIOD, "one for each tenth");
-	is(tenth.good, PAGES / PERIOD, "which is the tenth");
+	is(sample_faults(config, 1, 0, &each).samples, PAGES, "period 1 samples each fault");
+	is(each.good, PAGES, "each sample has the right ip and address");
+	is(sample_faults(config, PERIOD, 0, &tenth).samples, PAGES / PERIOD,
+	   "period 10 samples one fault in ten");
+	is(tenth.good, PAGES / PERIOD, "each sample has the address of the tenth fault");
 	is(sample_faults(config, PERIOD, PERF_SAMPLE_PERIOD, &with).samples, PAGES,
-	   "with PERIOD in it, one for each, as perf");
-	is(with.good, PAGES, "where it was, with the address");
+	   "with PERIOD each fault is sampled, as in perf");
+	is(with.good, PAGES, "each sample has the right ip and address");
 }
 
 int main(void)

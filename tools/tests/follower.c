@@ -24,8 +24,8 @@ void wait_for_go(int go)
 }
 
 /**
- * tell - tell a number
- * @fd: to whom
+ * tell - send a number
+ * @fd: pipe to the reader
  * @pid: the number
  */
 void tell(int fd, pid_t pid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a fork takes for inherited events is charged to the memory cgroup of the
- * task that forks, not to another's that has opened the events, and not to nobody.
+ * A fork allocates memory for inherited events. The memory cgroup of the forking task
+ * is charged for it, not the cgroup of the task that opened the events.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static uint64_t charged(void)
 	return strtoull(line + strlen("\nslab_unreclaimable "), NULL, 10);
 }
 
-/* Return: what the threads of a process cost that has so many events, opened elsewhere */
+/* Return: bytes charged for the threads of a process with @events from another process */
 static uint64_t cost(int events)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_DUMMY);
@@ -110,13 +110,13 @@ int main(void)
 	without = cost(0);
 	with = cost(EVENTS);
 	ok(with > without + (uint64_t)THREADS * EVENTS * EVENT_BYTES,
-	   "a fork pays for what it inherits: %lu threads cost %llu, with %d events %llu",
+	   "a fork is charged for inherited events: %lu threads %llu, with %d events %llu",
 	   (unsigned long)THREADS, (unsigned long long)without, EVENTS, (unsigned long long)with);
 	sleep_ms(50);
 	rmdir(GROUP);
 	umount(ROOT);
 	rmdir(ROOT);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task forks while its group grows and shrinks: no child is lost for that. Each
- * child does its share of work, and the leader's count has all of it.
+ * A task forks while its group grows and shrinks, and no child is missed. Each child
+ * does its share of the work, and the leader's count includes all of it.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -76,7 +76,7 @@ static uint64_t count_forks(struct perf_event_attr attr)
 	attr.inherit = 1;
 	attr.disabled = 0;
 	fd = open_self(&attr);
-	/* the more are to be copied, the longer may one come in between */
+	/* more siblings make the window of the copy longer */
 	for (int i = 0; i < SIBLINGS; i++)
 		siblings[i] = open_sibling(fd);
 	pthread_create(&thread, NULL, grow_and_shrink, &fd);
@@ -102,12 +102,14 @@ int main(void)
 	target = getpid();
 	if (pmu_is_there())
 		ok(count_forks(hardware(PERF_COUNT_HW_INSTRUCTIONS)) >=
-		   (uint64_t)FORKS * ROUNDS * WORK_ROUND, "each child is in the count");
+		   (uint64_t)FORKS * ROUNDS * WORK_ROUND, "each child is counted");
 	else
-		ok(count_forks(software(PERF_COUNT_SW_TASK_CLOCK)), "no PMU: a clock");
-	ok(opened > SIBLINGS + MORE, "  while its group grows: %lu times", (unsigned long)opened);
-	is(module_info().not_inherited, missed, "  no copy is missed");
+		ok(count_forks(software(PERF_COUNT_SW_TASK_CLOCK)),
+		   "no PMU: a clock counts each child");
+	ok(opened > SIBLINGS + MORE,
+	   "the group grows %lu times during the forks", (unsigned long)opened);
+	is(module_info().not_inherited, missed, "no child event is missed");
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Thousands of children of a task whose events are inherited: all of them are
- * counted or reported, memory stays as it is, and a fork takes a bounded time.
+ * A task with inherited events forks thousands of children. Each child is counted or
+ * reported as missed, no memory leaks, and the time of a fork is bounded.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ static uint64_t count(int children, uint64_t rounds)
 	return value;
 }
 
-/* not exact: who waits for many children does so in more or fewer steps */
+/* not exact: waiting for many children takes a varying number of steps */
 static void all_are_counted(int children)
 {
 	uint64_t missed = module_info().not_inherited, less, more, want;
@@ -111,7 +111,7 @@ static void all_are_counted(int children)
 	missed = module_info().not_inherited - missed;
 	want = (children - missed) * 10ULL * ROUNDS;
 	between(more - less, want - want / 500, want + want / 500,
-		"%d children: all counted but for %llu that are reported", children,
+		"%d children: all are counted except %llu that are reported", children,
 		(unsigned long long)missed);
 }
 
@@ -127,11 +127,12 @@ static void memory_stays(int fds, int times)
 		bomb(FEW, 1);
 	sleep_ms(100);
 	after = meminfo_kb("MemAvailable");
-	between(after + NOISE_KB, before, UINT64_MAX, "%d children, %d events: memory available",
+	between(after + NOISE_KB, before, UINT64_MAX,
+		"%d children, %d events: available memory is the same",
 		FEW * times, fds);
 	after = meminfo_kb("SUnreclaim");
-	between(after, 0, slab + NOISE_KB, "  and used by the kernel");
-	is(module_info().events, fds, "  with the events open");
+	between(after, 0, slab + NOISE_KB, "slab memory does not grow");
+	is(module_info().events, fds, "only the opened events are left");
 }
 
 static void memory(void)
@@ -139,7 +140,8 @@ static void memory(void)
 	int fds[3];
 
 	if (machine_is_checked()) {
-		skip(3, "a debug kernel keeps what is freed; kmemleak looks for what is left there");
+		skip(3,
+		     "a debug kernel keeps freed memory; kmemleak looks for leaks there");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -187,7 +189,8 @@ static void latency(int events)
 
 	diag("a fork takes %llu ns; with %d events %llu, of perf %llu", (unsigned long long)none,
 	     events, (unsigned long long)ours, (unsigned long long)perf);
-	between(ours, 0, perf + perf / 50, "a fork with %d inherited events", events);
+	between(ours, 0, perf + perf / 50,
+		"a fork with %d inherited events costs no more than with perf", events);
 }
 
 static void many_events(void)
@@ -201,13 +204,14 @@ static void many_events(void)
 		fds[i] = open_inherited(PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
 	bomb(children, 1);
 	missed = module_info().not_inherited - missed;
-	/* which of them is on a counter is a matter of turns; that it can be read is not */
+	/* rotation decides which event has a counter, but each must be readable */
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		counted += read(fds[i], words, sizeof(words)) == sizeof(words[0]);
-	is(counted, ARRAY_SIZE(fds), "%zu events, %d children: all can be read", ARRAY_SIZE(fds),
+	is(counted, ARRAY_SIZE(fds),
+	   "%zu events, %d children: each event is readable", ARRAY_SIZE(fds),
 	   children);
 	between(missed, 0, ARRAY_SIZE(fds) * children / 2,
-		"  few are not inherited, and they are reported");
+		"at most half of the child events are missed and reported");
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
 }
@@ -228,6 +232,6 @@ int main(void)
 	all_are_counted(MANY);
 	sleep_ms(100);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

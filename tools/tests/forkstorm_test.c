@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Families of processes that fork, exec and end as fast as they can, while
- * threads open, read, command, map, share and close inherited events of them.
- * Software events as well, so that it can run where CPUs are truly parallel and
- * have no PMU. What is checked is that the kernel has nothing to say, that
- * nothing is left over, and that no read ever goes wrong.
+ * Process trees fork, exec and exit as fast as they can, while threads open, read,
+ * command, map, share and close inherited events on them. Software events are
+ * included, so the test also runs on truly parallel CPUs without a PMU. The test
+ * checks that the kernel log is clean, that no event is left, and that no read fails.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -82,7 +81,7 @@ static pid_t found(struct family *family, uint64_t seed)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* who is left behind ends with it */
+	/* orphans are reparented to this process and end with it */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	family->pids[0] = getpid();
 	for (;;) {
@@ -211,7 +210,7 @@ static void play(unsigned int seconds)
 	int alive[2];
 	char byte;
 
-	/* all members hold it: it breaks when the last of them is gone */
+	/* all members hold the pipe; it breaks when the last one exits */
 	if (pipe(alive))
 		bail_out("no pipe");
 	for (int i = 0; i < FAMILIES; i++)
@@ -225,7 +224,7 @@ static void play(unsigned int seconds)
 	}
 	storm_close(&storm);
 	close(alive[1]);
-	is(read(alive[0], &byte, 1), 0, "the families have died out");
+	is(read(alive[0], &byte, 1), 0, "all process trees have exited");
 	ok(opened > 4 * seconds, "%lu steps, %lu events opened", storm.steps, opened);
 }
 
@@ -245,10 +244,10 @@ int main(int argc, char **argv)
 		bail_out("no shared memory");
 	plan(5);
 	play(seconds);
-	is(wrong, 0, "no read goes wrong");
+	is(wrong, 0, "no read fails");
 	for (int i = 0; i < 100 && module_info().events; i++)
 		sleep_ms(20);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -11,7 +11,7 @@
 
 /*
  * chain_outer(rounds) calls chain_middle calls chain_inner, which loops. The
- * frames end there: whoever called has no frame pointer of its own.
+ * chain ends at chain_outer, which clears the frame pointer of its caller.
  *
  * chain_lying(frame, rounds): loops with a frame pointer as it is told.
  */

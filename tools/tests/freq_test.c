@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frequency mode: as many samples a second as were asked for, whatever the rate
- * of the event does, and periods that add up to its count.
+ * Frequency mode: the sample rate is the requested one even if the event rate changes,
+ * and the periods add up to the count.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -143,26 +143,27 @@ static void steady(uint64_t freq)
 	     (unsigned long long)count.running / 1000, (unsigned long long)story.checked,
 	     (unsigned long long)story.early, (unsigned long long)story.late);
 	about(story.samples, count.running * freq / (1000 * MS),
-	      "steady work: as many samples as asked for");
+	      "steady work is sampled at the requested rate");
 	about(story.settled, (count.running - SETTLED) * freq / (1000 * MS),
-	      "  also from 20 ms on");
+	      "the rate is right from 20 ms on");
 	if (story.checked >= 10)
-		is(story.early + story.late, 0, "  %llu at a steady rate: none is 10 %% early or late",
+		is(story.early + story.late, 0,
+		   "no sample of %llu at a steady rate is 10 %% early or late",
 		   (unsigned long long)story.checked);
 	else
-		skip(1, "  the rate was never steady");
-	is(story.wrong_sum + story.wrong_size, 0, "  the periods add up to the count, at each sample");
+		skip(1, "the rate was never steady");
+	is(story.wrong_sum + story.wrong_size, 0, "the periods add up to the count at each sample");
 	between(count.value - story.sum, 0, story.longest_period,
-		"  and at the end, but for one that has not ended");
+		"the periods add up to the final count except the last, open period");
 	is(tally.lost + tally.throttles + tally.others + tally.broken, 0,
-	   "  no other record than samples");
+	   "the ring holds only samples");
 	ring_unmap(&ring);
 	close(fd);
 }
 
 #define STEADY_CHECKS 6
 
-/* time that the task is away is not the event's */
+/* time while the task is off the CPU does not count for the event */
 static void with_pauses(void)
 {
 	struct perf_event_attr attr = frequent(4000);
@@ -184,8 +185,8 @@ static void with_pauses(void)
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	drain(&ring, check_sample, &story);
 	about(story.samples, (read_count(fd).running - count.running) * 4000 / (1000 * MS),
-	      "2 ms of work, 3 ms of sleep: samples for the work alone");
-	is(story.wrong_sum, 0, "  the periods add up to the count");
+	      "2 ms of work, 3 ms of sleep: only the work is sampled");
+	is(story.wrong_sum, 0, "the periods add up to the count");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -222,7 +223,7 @@ static void overflows_at_the_switch(void)
 		if (story.samples > due && story.samples - due > most)
 			most = story.samples - due;
 	}
-	between(most, 0, 6, "400 sleeps of 5 ms, each with 0.5 ms of work: no burst after any");
+	between(most, 0, 6, "no burst of samples after any of 400 sleeps of 5 ms");
 	ring_unmap(&ring);
 	close(fd);
 	module_set_parameter("max_sample_rate", limit);
@@ -241,7 +242,7 @@ static void work_in_kernel(int fd, uint64_t ns)
 	close(zero);
 }
 
-/* no silence while a period goes on that was right before */
+/* no long gap while the old period is too long for the new rate */
 static void rate_falls_and_rises(void)
 {
 	struct perf_event_attr attr = frequent(1000);
@@ -264,14 +265,14 @@ static void rate_falls_and_rises(void)
 	     (unsigned long long)((after.value - before.value) * MS / (after.running - before.running)),
 	     (unsigned long long)story.samples, (unsigned long long)story.longest_silence / 1000);
 	ok((after.value - before.value) * 50 < after.running - before.running,
-	   "the rate falls to less than a fiftieth");
-	between(story.longest_silence, 0, 20 * MS, "  no silence of more than 20 ms");
-	between(story.samples, 75, 125, "  samples for 100 ms");
+	   "the event rate falls to less than a fiftieth");
+	between(story.longest_silence, 0, 20 * MS, "no gap between samples exceeds 20 ms");
+	between(story.samples, 75, 125, "100 ms at the low rate have the requested samples");
 	story.samples = 0;
 	work_for(fd, 100 * MS);
 	drain(&ring, check_sample, &story);
-	between(story.samples, 90, 130, "and rises again: no storm");
-	is(story.wrong_sum, 0, "  the periods add up to the count");
+	between(story.samples, 90, 130, "no burst when the event rate rises again");
+	is(story.wrong_sum, 0, "the periods add up to the count");
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	ring_unmap(&ring);
 	close(fd);
@@ -307,8 +308,8 @@ static void multiplexed(void)
 		close(fds[i]);
 	}
 	ok(away > running / 10, "12 events at once take turns");
-	about(samples, running * 4000 / (1000 * MS), "  samples for the time that they count");
-	is(wrong, 0, "  the periods add up to the counts");
+	about(samples, running * 4000 / (1000 * MS), "each event has samples for the time it runs");
+	is(wrong, 0, "the periods add up to the counts");
 }
 
 static void new_frequency(void)
@@ -322,13 +323,15 @@ static void new_frequency(void)
 	int fd;
 
 	attr.sample_freq = too_high;
-	gives(door_open_event(&attr, 0, -1, -1, 0), EINVAL, "more than max_sample_rate");
+	gives(door_open_event(&attr, 0, -1, -1, 0), EINVAL,
+	      "a frequency above max_sample_rate is refused");
 	attr.sample_freq = 1000;
 	fd = open_self(&attr);
 	map_ring(&ring, fd, 128);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work_for(fd, 50 * MS);
-	gives(ioctl(fd, PERF_EVENT_IOC_PERIOD, &too_high), EINVAL, "  also by PERIOD");
+	gives(ioctl(fd, PERF_EVENT_IOC_PERIOD, &too_high), EINVAL,
+	      "PERIOD refuses a frequency above max_sample_rate");
 	ok(!ioctl(fd, PERF_EVENT_IOC_PERIOD, &freq), "PERIOD sets a frequency");
 	drain(&ring, check_sample, &story);
 	before = read_count(fd);
@@ -336,13 +339,13 @@ static void new_frequency(void)
 	work_for(fd, 100 * MS);
 	drain(&ring, check_sample, &story);
 	about(story.samples, (read_count(fd).running - before.running) * freq / (1000 * MS),
-	      "  at once");
-	is(story.wrong_sum, 0, "  the periods add up to the count");
+	      "the new frequency takes effect at once");
+	is(story.wrong_sum, 0, "the periods add up to the count");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* a clock's period is fixed: a frequency is nothing but a period */
+/* a clock has a fixed rate, so a frequency is a fixed period */
 static void clocks(void)
 {
 	struct perf_event_attr attr = frequent(2000);
@@ -394,15 +397,15 @@ static void page_faults(void)
 	drain(&ring, check_sample, &story);
 	diag("%llu page faults in %llu us", (unsigned long long)count.value,
 	     (unsigned long long)count.running / 1000);
-	ok(count.value > 10 * story.samples, "many page faults");
-	between(story.samples, 180, 230, "  are sampled at 2000 Hz");
-	is(story.wrong_sum + story.wrong_size, 0, "  the periods add up to the count");
+	ok(count.value > 10 * story.samples, "there are ten times as many page faults as samples");
+	between(story.samples, 180, 230, "page faults are sampled at 2000 Hz");
+	is(story.wrong_sum + story.wrong_size, 0, "the periods add up to the count");
 	ring_unmap(&ring);
 	munmap(memory, pages * size);
 	close(fd);
 }
 
-/* the event, and what steers it, come back with their CPU */
+/* the event and its frequency timer come back with their CPU */
 static void cpu_that_was_away(void)
 {
 	struct perf_event_attr attr = frequent(4000);
@@ -436,8 +439,8 @@ static void cpu_that_was_away(void)
 		cpu_pin(0);
 		between(story.samples, (after.running - before.running) * 4000 / (1000 * MS) * 3 / 4,
 			(after.running - before.running) * 4000 / (1000 * MS) * 5 / 4,
-			"after its CPU was offline: as many samples as asked for");
-		is(story.wrong_sum, 0, "  the periods add up to the count");
+			"after its CPU was offline: the rate is the requested one");
+		is(story.wrong_sum, 0, "the periods add up to the count");
 	}
 	ring_unmap(&ring);
 	close(fd);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Groups under fire: threads on two CPUs open, close, switch, reset and read the
- * members of the same few groups of a task that moves from CPU to CPU, forks and
- * execs, while one of the CPUs comes and goes. Software events, and hardware ones
- * where there is a PMU. What is checked is that what a read returns can be true,
- * that the kernel has nothing to say, and that nothing is left over.
+ * Group races: threads on two CPUs open, close, switch, reset and read the members of
+ * a few groups on a task that migrates, forks and execs, while one of the CPUs goes
+ * offline and online. Software events, and hardware events if there is a PMU. The
+ * test checks that each read is plausible, that the kernel log is clean, and that no
+ * event is left.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -117,7 +117,7 @@ static struct storm storm = {
 	.enough = ENOUGH,
 };
 
-/* Moves, forks, and becomes itself again. */
+/* Migrates, forks, and execs itself again. */
 static void run_target(void)
 {
 	uint64_t seed = getpid();
@@ -166,7 +166,7 @@ static void play(unsigned int seconds, bool hotplug)
 	if (hotplug)
 		pthread_create(&plug, NULL, cpu_comes_and_goes, NULL);
 	storm_wait(&storm, seconds);
-	/* the groups lose their task before they lose their openers */
+	/* the task of the groups exits before the openers close them */
 	kill(target, SIGKILL);
 	waitpid(target, NULL, 0);
 	storm_stop(&storm);
@@ -175,7 +175,7 @@ static void play(unsigned int seconds, bool hotplug)
 	storm_close(&storm);
 	ok(storm.steps > 20 * seconds && reads > seconds, "%lu steps, %lu reads%s", storm.steps,
 	   reads, hotplug ? ", while a CPU comes and goes" : "");
-	is(lies, 0, "  each read could be true");
+	is(lies, 0, "each read is plausible");
 }
 
 int main(int argc, char **argv)
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 		play(seconds, true);
 	else
 		skip(2, "one CPU");
-	/* what belonged to tasks and grace periods goes in its time */
+	/* events of dead tasks are freed after a grace period */
 	for (int i = 0; i < 50; i++) {
 		info = module_info();
 		if (!info.events)
@@ -203,6 +203,6 @@ int main(int argc, char **argv)
 		sleep_ms(100);
 	}
 	is(info.events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -92,20 +92,20 @@ static void what_can_never_fit(void)
 	struct perf_event_attr dummy = software(PERF_COUNT_SW_DUMMY);
 	int general = info.gp_counters, fds[MEMBERS_MAX + 1], leader;
 
-	gives(open_group(fds, general, true), 0, "a group of as many as there are counters");
+	gives(open_group(fds, general, true), 0, "a group as large as the PMU opens");
 	close_all(fds, general);
-	gives(open_group(fds, general + 1, true), EINVAL, "  one more can never count");
+	gives(open_group(fds, general + 1, true), EINVAL, "a group larger than the PMU is refused");
 
 	leader = member(dummy, -1, true);
 	for (int i = 0; i < general; i++)
 		fds[i] = member(raw(BRANCHES), leader, false);
 	gives(try_member(raw(BRANCHES), leader, false), EINVAL,
-	      "  nor behind a leader in software");
+	      "too many hardware members behind a software leader are refused");
 	fds[general] = try_member(software(PERF_COUNT_SW_CPU_CLOCK), leader, false);
-	gives(fds[general], 0, "  but software fits always");
+	gives(fds[general], 0, "a software member always fits");
 	close_all(fds, general + 1);
 	fds[0] = try_member(raw(BRANCHES), leader, false);
-	gives(fds[0], 0, "  and hardware again, when the others have left");
+	gives(fds[0], 0, "a hardware member fits after the others are closed");
 	close(fds[0]);
 	close(leader);
 }
@@ -120,19 +120,21 @@ static void what_fixed_counters_add(void)
 	}
 	fds[0] = member(hardware(PERF_COUNT_HW_REF_CPU_CYCLES), -1, true);
 	gives(try_member(hardware(PERF_COUNT_HW_REF_CPU_CYCLES), fds[0], false), EINVAL,
-	      "one counter has reference cycles: twice can never count");
+	      "two reference-cycle members in a group are refused");
 	close(fds[0]);
 
-	/* What could go anywhere comes first, so it has to make room. */
+	/* Members that fit any counter come first, so they have to move. */
 	for (int i = 0; i < general + 2; i++)
 		fds[i] = member(raw(i % 2 ? 0x3c : 0xc0), i ? fds[0] : -1, !i);
 	fds[general + 2] = try_member(hardware(PERF_COUNT_HW_REF_CPU_CYCLES), fds[0], false);
-	gives(fds[general + 2], 0, "a group that needs each counter");
-	gives(try_member(raw(0xc0), fds[0], false), EINVAL, "  and not one more");
+	gives(fds[general + 2], 0, "a group that needs every counter opens");
+	gives(try_member(raw(0xc0), fds[0], false), EINVAL,
+	      "one more member than counters is refused");
 	switch_event(fds[0], PERF_EVENT_IOC_ENABLE);
 	work(ROUNDS);
 	switch_event(fds[0], PERF_EVENT_IOC_DISABLE);
-	is(look(fds[0]).running, look(fds[0]).enabled, "  counts all the time");
+	is(look(fds[0]).running, look(fds[0]).enabled,
+	   "a group that needs every counter runs all the time");
 	close_all(fds, general + 3);
 }
 
@@ -145,7 +147,7 @@ static int open_single(uint64_t config)
 	return open_self(&attr);
 }
 
-/* Only with the second one on the fixed counter is there room for all. */
+/* All events fit only if the second one is on the fixed counter. */
 static void events_are_moved(void)
 {
 	int fds[MEMBERS_MAX + 1], number = info.gp_counters;
@@ -169,12 +171,12 @@ static void events_are_moved(void)
 		count = read_count(fds[i]);
 		waited += count.enabled - count.running;
 	}
-	is(waited, 0, "nobody waits while one could be moved");
-	ok(count.value >= ROUNDS * WORK_ROUND, "  and who may be moved loses nothing");
+	is(waited, 0, "no event waits while another can move to a free counter");
+	ok(count.value >= ROUNDS * WORK_ROUND, "an event that moves loses no count");
 	close_all(fds, number + 1);
 }
 
-/* A member grows by what its leader does, or not at all: exactly. */
+/* A member grows by exactly as much as its leader, or not at all. */
 static void steps_are_whole(const struct snapshot *a, const struct snapshot *b,
 			    const bool *on, int *wrong)
 {
@@ -217,12 +219,12 @@ static void members_in_any_order(void)
 		after = look(fds[0]);
 		steps_are_whole(&before, &after, on, wrong);
 	}
-	is(wrong[0], 0, "members switched in any order count as their leader, or stand still");
-	is(wrong[1], 0, "  so do the times");
+	is(wrong[0], 0, "members switched in any order count like the leader or not at all");
+	is(wrong[1], 0, "the times of the members grow like the leader's or not at all");
 	close_all(fds, 5);
 }
 
-/* All that were on for the same time say so to the nanosecond. */
+/* Members enabled for the same time agree to the nanosecond. */
 static void times_are_equal(void)
 {
 	struct snapshot group;
@@ -245,10 +247,10 @@ static void times_are_equal(void)
 			wrong += count.enabled != group.enabled || count.running != group.running;
 		}
 	}
-	is(wrong, 0, "members that were on together have the same times");
-	is(group.running, group.enabled, "  and counted all the time");
+	is(wrong, 0, "members enabled together have the same times");
+	is(group.running, group.enabled, "members enabled together run all the time");
 	between(group.values[0] + 50 * SWITCHING_NS, group.running,
-		group.running + 50 * SWITCHING_NS, "  which is what the task's clock says");
+		group.running + 50 * SWITCHING_NS, "the task-clock agrees with the running time");
 	close_all(fds, 4);
 }
 
@@ -264,28 +266,28 @@ static void who_leaves(void)
 	close(fds[2]);
 	work(ROUNDS);
 	group = look(fds[0]);
-	is(group.number, 3, "a sibling leaves: the group is smaller");
+	is(group.number, 3, "closing a sibling shrinks the group");
 	between(group.values[2], 2 * ROUNDS * WORK_ROUND, group.values[0],
-		"  and the others go on");
+		"the other members count on after a sibling is closed");
 	before = read_count(fds[3]);
 	close(fds[0]);
 	work(ROUNDS);
 	after = read_count(fds[3]);
 	between(after.value - before.value, ROUNDS * WORK_ROUND, 2 * ROUNDS * WORK_ROUND,
-		"the leader leaves: siblings count on");
+		"siblings count on after the leader is closed");
 	ok(after.enabled > before.enabled && after.enabled == after.running,
-	   "  and so do their times");
+	   "the siblings' times go on after the leader is closed");
 	switch_event(fds[3], PERF_EVENT_IOC_DISABLE);
 	before = read_count(fds[3]);
 	work(ROUNDS);
 	after = read_count(fds[3]);
-	ok(!memcmp(&before, &after, sizeof(before)), "  each can be switched off by itself");
-	gives(try_member(raw(0xc0), fds[1], false), 0, "  and lead a group of its own");
+	ok(!memcmp(&before, &after, sizeof(before)), "a former sibling is disabled on its own");
+	gives(try_member(raw(0xc0), fds[1], false), 0, "a former sibling can lead a group");
 	close(fds[1]);
 	close(fds[3]);
 }
 
-/* What was off because its leader was goes on when that leaves. */
+/* A sibling of a disabled leader starts when the leader is closed. */
 static void leader_leaves_off(void)
 {
 	struct count before, after;
@@ -294,18 +296,19 @@ static void leader_leaves_off(void)
 
 	work(ROUNDS);
 	before = read_count(sibling);
-	is(before.value + before.enabled, 0, "under a leader that is off time stands still");
+	is(before.value + before.enabled, 0,
+	   "a sibling of a disabled leader has no count and no time");
 	close(leader);
 	work(ROUNDS);
 	after = read_count(sibling);
 	between(after.value, ROUNDS * WORK_ROUND, 2 * ROUNDS * WORK_ROUND,
-		"  which ends when that leaves");
+		"the sibling counts when the disabled leader is closed");
 	between(after.enabled, after.running, after.running + SWITCHING_NS,
-		"  and so does the wait");
+		"the sibling does not wait after its leader is closed");
 	close(sibling);
 }
 
-/* Members that are only opened while the group counts. */
+/* Members opened while the group counts. */
 static void software_leader_gains_hardware(void)
 {
 	struct snapshot before, after;
@@ -319,13 +322,14 @@ static void software_leader_gains_hardware(void)
 	work(ROUNDS);
 	after = look(fds[0]);
 	between(after.values[1] - before.values[1], ROUNDS * WORK_ROUND, 2 * ROUNDS * WORK_ROUND,
-		"hardware joins a leader in software that counts");
-	ok(after.values[2] - before.values[2] >= ROUNDS, "  more than one");
-	is(after.running, after.enabled, "  which is not interrupted by it");
+		"a hardware member joins a running software leader and counts");
+	ok(after.values[2] - before.values[2] >= ROUNDS,
+	   "a second hardware member joins and counts");
+	is(after.running, after.enabled, "a joining member does not interrupt the leader");
 	close_all(fds, 3);
 }
 
-/* While the PMU is taken no member counts, those in software no more than others. */
+/* While the PMU is full no member counts, not even a software member. */
 static void all_or_nothing(void)
 {
 	struct perf_event_attr attr = raw(BRANCHES);
@@ -342,23 +346,24 @@ static void all_or_nothing(void)
 	switch_event(fds[0], PERF_EVENT_IOC_ENABLE);
 	work(ROUNDS);
 	group = look(fds[0]);
-	ok(group.enabled && !group.running, "a group waits");
-	is(group.values[0] + group.values[1], 0, "  and no member counts");
+	ok(group.enabled && !group.running, "a group without room does not run");
+	is(group.values[0] + group.values[1], 0, "no member of a waiting group counts");
 	close(taken[0]);
 	work(ROUNDS);
 	switch_event(fds[0], PERF_EVENT_IOC_DISABLE);
 	group = look(fds[0]);
 	soft = read_count(fds[1]);
-	between(group.values[0], ROUNDS, 2 * ROUNDS, "  until a counter is free");
+	between(group.values[0], ROUNDS, 2 * ROUNDS,
+		"the group counts when a counter becomes free");
 	ok(soft.running == group.running && soft.enabled == group.enabled,
-	   "  from when on all do");
+	   "the software member has the times of the group");
 	between(group.values[1] + SWITCHING_NS, group.running, group.running + SWITCHING_NS,
-		"  for the same time");
+		"the software member counts for the running time");
 	close_all(taken + 1, number - 1);
 	close_all(fds, 2);
 }
 
-/* A sibling that finds no counter takes its group off, until there is room. */
+/* A sibling without a counter takes the whole group off the PMU. */
 static void sibling_without_room(void)
 {
 	struct snapshot before, after;
@@ -373,17 +378,18 @@ static void sibling_without_room(void)
 	fds[1] = member(raw(BRANCHES), fds[0], true);
 	work(ROUNDS);
 	before = look(fds[0]);
-	is(before.running, before.enabled, "a group counts without a sibling that is off");
+	is(before.running, before.enabled, "a group runs while a sibling is disabled");
 	switch_event(fds[1], PERF_EVENT_IOC_ENABLE);
 	before = look(fds[0]);
 	work(ROUNDS);
 	after = look(fds[0]);
 	is(after.running - before.running + after.values[0] - before.values[0], 0,
-	   "  and waits with it");
+	   "a group waits for an enabled sibling without a counter");
 	switch_event(fds[1], PERF_EVENT_IOC_DISABLE);
 	work(ROUNDS);
 	before = look(fds[0]);
-	ok(before.values[0] - after.values[0] >= ROUNDS, "  but not longer than that is on");
+	ok(before.values[0] - after.values[0] >= ROUNDS,
+	   "a group counts again when that sibling is disabled");
 	close_all(taken, number);
 	close_all(fds, 2);
 }

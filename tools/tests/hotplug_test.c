@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A CPU that goes offline and comes back while events are open on it.
+ * A CPU goes offline and comes back while events are open on it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -57,20 +57,21 @@ static void cpu_event(void)
 	worker_start(&w, work_there, &cpu);
 	worker_run(&w, ROUNDS);
 	worker_end(&w);
-	between(read_value(fd), LENGTH, UINT64_MAX >> 1, "CPU %d online: its event counts", cpu);
+	between(read_value(fd), LENGTH, UINT64_MAX >> 1, "CPU %d online: the event counts", cpu);
 
 	go(false);
 	value = read_value(fd);
-	between(value, LENGTH, UINT64_MAX >> 1, "offline: the count can be read");
+	between(value, LENGTH, UINT64_MAX >> 1, "offline: the count is readable");
 	work(ROUNDS);
-	is(read_value(fd), value, "  and stands still");
+	is(read_value(fd), value, "offline: the count stays the same");
 	tally = drain(&ring, NULL, NULL);
-	is(tally.samples + tally.lost, value / PERIOD, "  count / period samples are in the ring");
-	gives(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0, "  DISABLE");
-	gives(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0, "  ENABLE");
-	gives(ioctl(fd, PERF_EVENT_IOC_RESET, 0), 0, "  RESET");
-	is(read_value(fd), 0, "  which does reset");
-	gives(door_open_event(&attr, -1, cpu, -1, 0), ENODEV, "  a new event: ENODEV");
+	is(tally.samples + tally.lost, value / PERIOD,
+	   "offline: the ring holds count / period samples");
+	gives(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0, "offline: DISABLE succeeds");
+	gives(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0, "offline: ENABLE succeeds");
+	gives(ioctl(fd, PERF_EVENT_IOC_RESET, 0), 0, "offline: RESET succeeds");
+	is(read_value(fd), 0, "offline: RESET clears the count");
+	gives(door_open_event(&attr, -1, cpu, -1, 0), ENODEV, "offline: a new event gets ENODEV");
 
 	go(true);
 	again = open_event(&attr, -1, cpu);
@@ -78,9 +79,9 @@ static void cpu_event(void)
 	worker_run(&w, ROUNDS);
 	worker_end(&w);
 	between(read_value(again), LENGTH, UINT64_MAX >> 1, "online again: a new event counts");
-	between(read_value(fd), LENGTH, UINT64_MAX >> 1, "  and so does the old one");
+	between(read_value(fd), LENGTH, UINT64_MAX >> 1, "online again: the old event counts");
 	tally = drain(&ring, NULL, NULL);
-	between(tally.samples, LENGTH / PERIOD, UINT64_MAX, "  and samples");
+	between(tally.samples, LENGTH / PERIOD, UINT64_MAX, "online again: the old event samples");
 	ring_unmap(&ring);
 	close(fd);
 	close(again);
@@ -101,7 +102,7 @@ static void *sleep_in_poll(void *data)
 	return (void *)(intptr_t)revents(fd, 20000);
 }
 
-/* who waits for an event is told when its CPU goes, and can wait again when it is back */
+/* poll() on a CPU event returns when the CPU goes offline, and works again when it is back */
 static void poller(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD, PERF_SAMPLE_CPU);
@@ -115,26 +116,26 @@ static void poller(void)
 	task = open_event(&attr, 0, cpu);
 	map_ring(&ring, fd, 16);
 	map_ring(&of_task, task, 16);
-	is(revents(fd, 0), 0, "a CPU's event: nothing to tell");
+	is(revents(fd, 0), 0, "a new CPU event has nothing to report");
 	pthread_create(&thread, NULL, sleep_in_poll, &fd);
 	sleep_ms(20);
 	go(false);
 	pthread_join(thread, &told);
-	is((intptr_t)told, POLLHUP, "its CPU goes: who sleeps in poll wakes up, POLLHUP");
-	is(revents(fd, 0), POLLHUP, "  and it stays so");
-	is(revents(task, 0), 0, "  a task's event for that CPU: not for good");
+	is((intptr_t)told, POLLHUP, "offline: a sleeper in poll wakes with POLLHUP");
+	is(revents(fd, 0), POLLHUP, "offline: poll keeps reporting POLLHUP");
+	is(revents(task, 0), 0, "offline: a task event on that CPU reports no POLLHUP");
 	more = door_open_event(&attr, 0, cpu, -1, 0);
-	gives(more, 0, "  one of a task can be opened for it");
+	gives(more, 0, "offline: a task event on that CPU opens");
 	close(more);
 	go(true);
-	is(revents(fd, 0), 0, "it is back: no POLLHUP");
+	is(revents(fd, 0), 0, "online again: no POLLHUP");
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	switch_event(task, PERF_EVENT_IOC_ENABLE);
 	cpu_pin(cpu);
 	work(ROUNDS);
 	cpu_pin(0);
-	is(revents(fd, 1000), POLLIN, "  and samples wake");
-	is(revents(task, 1000), POLLIN, "  of the task's as well");
+	is(revents(fd, 1000), POLLIN, "online again: samples wake the CPU event's reader");
+	is(revents(task, 1000), POLLIN, "online again: samples wake the task event's reader");
 	ring_unmap(&ring);
 	ring_unmap(&of_task);
 	close(fd);
@@ -161,14 +162,14 @@ static void task_event(void)
 	c = read_value(fd);
 	more = (c - b) - (b - a);
 	between(more + machine_slack(LENGTH), 2 * LENGTH, 2 * LENGTH + 2 * machine_slack(LENGTH),
-		"a task event is exact before, while and after");
+		"a task event is exact before, during and after hotplug");
 	close(fd);
 	worker_end(&w);
 }
 
 static atomic_bool stop;
 
-/* a task that wants to be on the CPU that comes and goes */
+/* a task that prefers the CPU that is switched off and on */
 static void *hop(void *data)
 {
 	(void)data;
@@ -177,7 +178,7 @@ static void *hop(void *data)
 	return NULL;
 }
 
-/* nothing but the kernel log tells whether this went well, and a machine that lives */
+/* a clean kernel log and a live machine are the only evidence that this worked */
 static void many_times(int times)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 10007, PERF_SAMPLE_IP);
@@ -207,7 +208,7 @@ static void many_times(int times)
 	stop = true;
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		pthread_join(threads[i], NULL);
-	is(good, 2 * times, "off and on %d times while sampled at a high rate", times);
+	is(good, 2 * times, "offline and online %d times while sampled at a high rate", times);
 }
 
 int main(void)
@@ -218,7 +219,7 @@ int main(void)
 		return skip_all("no PMU");
 	cpu = cpu_possible() - 1;
 	if (cpu < 1 || !cpu_set_online(cpu, false))
-		return skip_all("no CPU can be stopped here");
+		return skip_all("no CPU can go offline");
 	go(true);
 	cpu_pin(0);
 	plan(12 + 8 + 1 + 1 + 1 + 2);
@@ -228,6 +229,6 @@ int main(void)
 	many_times(15);
 	is(module_info().events, 0, "no event is left");
 	ok(perf_works(0) && perf_works(cpu), "perf counts and samples right, on CPU %d too", cpu);
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inherited groups, and what inherited copies write: samples that carry the id
- * of the event that was opened, and READ records when a task ends.
+ * Inherited groups, and the records of child events: samples carry the id of the
+ * opened event, and READ records are written when a task exits.
  */
 #include <errno.h>
 #include <string.h>
@@ -95,13 +95,14 @@ static void more(struct deputies *chain, int fd, uint64_t rounds, const char *wh
 		between(got + slack, want, want + 2 * slack, "%s: %s exact", what,
 			i ? "branches" : "instructions");
 	}
-	ok(g[0].enabled < g[1].enabled && g[1].enabled < g[2].enabled, "  time goes on");
-	is(g[2].running, g[2].enabled, "  all of it counting");
+	ok(g[0].enabled < g[1].enabled && g[1].enabled < g[2].enabled,
+	   "the group's enabled time grows");
+	is(g[2].running, g[2].enabled, "the group runs all the time");
 }
 
 /*
- * perf cannot be asked the same: it lets contexts of a family change places, and
- * does not find the leader where it was opened.
+ * perf is not compared: it swaps clone contexts, and then does not find the leader
+ * where it was opened.
  */
 static void grows_up(void)
 {
@@ -119,27 +120,29 @@ static void grows_up(void)
 
 	if (open_member(&m, 2, PERF_COUNT_HW_INSTRUCTIONS) < 0)
 		bail_out("no third member");
-	gives(read_group(m.fd[0], &g), ECHILD, "a member comes when there are children");
-	gives(read_group(m.fd[2], &g), ECHILD, "  so says the new member");
+	gives(read_group(m.fd[0], &g), ECHILD,
+	      "a new member with children alive: the leader reads ECHILD");
+	gives(read_group(m.fd[2], &g), ECHILD,
+	      "a new member with children alive: the member reads ECHILD");
 	deputies_kill(&chain, 2);
 	sleep_ms(50);
-	gives(read_group(m.fd[0], &g), ECHILD, "  one child is left");
+	gives(read_group(m.fd[0], &g), ECHILD, "ECHILD while one child is left");
 	deputies_kill(&chain, 1);
 	for (int i = 0; rc && i < 100; i++) {
 		sleep_ms(5);
 		rc = read_group(m.fd[0], &g);
 	}
-	gives(rc, 0, "  none is left");
-	is(g.nr, 3, "  there are three");
+	gives(rc, 0, "the group is readable when no child is left");
+	is(g.nr, 3, "the group has three members");
 	between(g.value[0], 6 * ROUNDS * WORK_ROUND, 8 * ROUNDS * WORK_ROUND,
-		"  with what the children had counted");
-	is(g.value[2], 0, "  which the new one was no part of");
+		"the group includes the children's count");
+	is(g.value[2], 0, "the new member has no count");
 	for (int i = 0; i < 3; i++)
 		close(m.fd[i]);
 	deputies_end(&chain);
 }
 
-/* one member is closed while there are children: the rest can be read no more either */
+/* a member is closed while there are children: the rest of the group stays readable */
 static void member_leaves(opener open, const char *whose)
 {
 	struct deputies chain;
@@ -150,8 +153,9 @@ static void member_leaves(opener open, const char *whose)
 	open_group(&m, open, chain.first);
 	deputies_fork(&chain);
 	close(m.fd[1]);
-	gives(read_group(m.fd[0], &g), 0, "%s: a member that has copies is closed", whose);
-	is(g.nr, 1, "  one is left");
+	gives(read_group(m.fd[0], &g), 0,
+	      "%s: the group is readable after a member with children is closed", whose);
+	is(g.nr, 1, "the group has one member left");
 	close(m.fd[0]);
 	deputies_end(&chain);
 }
@@ -183,8 +187,8 @@ static void see_read(const struct record *rec, void *data)
 }
 
 /*
- * Return: what the READ record of a child says that has worked for so many
- * rounds. (Not to be compared with perf, which forgets the record.)
+ * Return: the READ record of a child that worked for @rounds. (perf drops this
+ * record, so the two are not compared.)
  */
 static struct read_record child_tells(uint64_t rounds, uint64_t *id, uint64_t *sum)
 {
@@ -213,9 +217,9 @@ static struct read_record child_tells(uint64_t rounds, uint64_t *id, uint64_t *s
 		bail_out("no count");
 	*sum = after[0] - before[0];
 	drain(&ring, see_read, &reads);
-	is(reads.n, 1, "inherit_stat: one READ record of a child that has ended");
+	is(reads.n, 1, "inherit_stat: a child's exit writes one READ record");
 	is(reads.last.pid == reads.last.tid && (pid_t)reads.last.pid == chain.pids[0], 1,
-	   "  with its pid");
+	   "the READ record has the child's pid");
 	ring_unmap(&ring);
 	close(fd);
 	deputies_end(&chain);
@@ -228,12 +232,12 @@ static void inherit_stat(void)
 	struct read_record a, b;
 
 	a = child_tells(ROUNDS, &id, &sum);
-	is(sum, 0, "  the sum of all is what it was");
-	is(a.id, id, "  with the id of the event");
-	ok(a.enabled && a.running == a.enabled, "  with its times");
+	is(sum, 0, "the event's total does not change at the exit");
+	is(a.id, id, "the READ record has the event's id");
+	ok(a.enabled && a.running == a.enabled, "the READ record has the child's times");
 	b = child_tells(2 * ROUNDS, &id, &sum);
 	between(b.value - a.value + machine_slack(want), want, want + 2 * machine_slack(want),
-		"  what it tells is exact");
+		"the READ record's value is exact");
 }
 
 /**
@@ -283,8 +287,8 @@ static void ids(void)
 	streams.id = event_id(fd);
 	deputies_run(&chain, ROUNDS);
 	drain(&ring, see_sample, &streams);
-	is(streams.stream, streams.id, "samples of the task: STREAM_ID is the id of the event");
-	is(streams.pid, chain.first, "  and its pid");
+	is(streams.stream, streams.id, "the task's samples have the event's id as STREAM_ID");
+	is(streams.pid, chain.first, "the samples have the task's pid");
 	for (int i = 0; i < 2; i++) {
 		deputies_fork(&chain);
 		drain(&ring, NULL, NULL);
@@ -293,11 +297,11 @@ static void ids(void)
 		drain(&ring, see_sample, &streams);
 		between(streams.n, ROUNDS * WORK_ROUND / PERIOD,
 			ROUNDS * WORK_ROUND / PERIOD + 2, "samples of generation %d", i + 1);
-		/* a copy's, if not its own: two of a family may change places */
-		ok(streams.stream != streams.id, "  the STREAM_ID of a copy");
-		is(streams.pid, chain.pids[i], "  and its pid");
+		/* possibly of another child event: clone contexts are swapped */
+		ok(streams.stream != streams.id, "a child's samples have another STREAM_ID");
+		is(streams.pid, chain.pids[i], "the samples have the task's pid");
 	}
-	is(streams.wrong, 0, "all of them have the id of the event");
+	is(streams.wrong, 0, "all samples have the event's id");
 	ring_unmap(&ring);
 	close(fd);
 	deputies_end(&chain);
@@ -322,7 +326,7 @@ static void fork_often(int go, int told)
 	_exit(0);
 }
 
-/* a reader on another CPU never finds half of the group that a fork is copying */
+/* a reader on another CPU never sees a group that a fork has half copied */
 static void copies_come_whole(void)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_DUMMY);
@@ -349,8 +353,8 @@ static void copies_come_whole(void)
 	for (; waitpid(follower.pid, NULL, WNOHANG) != follower.pid; reads++)
 		wrong += read(fds[0], words, sizeof(words)) != sizeof(words) ||
 			 words[0] != 1 + MANY;
-	is(wrong, 0, "read while its task forks %d times: the group is whole", FORKS);
-	ok(reads, "  it was read");
+	is(wrong, 0, "a read during %d forks returns the whole group", FORKS);
+	ok(reads, "there were reads during the forks");
 	for (int i = MANY; i >= 0; i--)
 		close(fds[i]);
 	close(follower.go);
@@ -373,6 +377,6 @@ int main(void)
 	copies_come_whole();
 	sleep_ms(50);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

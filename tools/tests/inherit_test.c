@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inherited events: what a family of processes and threads does is counted to
- * the instruction, in whatever order its members end, and a live child obeys
- * what is done to the event. The kernel's perf counts the same.
+ * Inherited events: the work of a tree of processes and threads is counted exactly,
+ * in whatever order they exit, and live children follow the ioctls on the event. The
+ * kernel's perf has the same counts.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ static void is_work(uint64_t got, uint64_t rounds, const char *what)
 {
 	uint64_t want = rounds * WORK_ROUND, slack = machine_slack(want);
 
-	between(got + slack, want, want + 2 * slack, "%s: exact", what);
+	between(got + slack, want, want + 2 * slack, "%s: the count is exact", what);
 }
 
 /**
@@ -89,7 +89,7 @@ static void grow(const struct shape *shape, int depth, uint64_t rounds)
 		waitpid(pids[i], NULL, 0);
 }
 
-/* every member holds the pipe; it breaks when the last of them is gone */
+/* every member holds the pipe; it breaks when the last one exits */
 static void live(const struct shape *shape, uint64_t rounds)
 {
 	int alive[2];
@@ -145,7 +145,7 @@ static void family(const struct shape *shape, const char *what)
 	b = count_life(door_open_event, shape, 2 * ROUNDS);
 	perf = count_life(kernel_open, shape, ROUNDS);
 	is_work(b - a, members(shape) * ROUNDS, what);
-	between(a + machine_slack(a), perf, perf + 2 * machine_slack(a), "  as perf");
+	between(a + machine_slack(a), perf, perf + 2 * machine_slack(a), "perf has the same count");
 }
 
 static void families(void)
@@ -238,31 +238,31 @@ static void live_children(void)
 	more(&chain, fd, ROUNDS, "the task itself");
 	for (int i = 0; i < 6; i++)
 		deputies_fork(&chain);
-	more(&chain, fd, ROUNDS, "its descendant of the sixth generation, alive");
+	more(&chain, fd, ROUNDS, "a live descendant of the sixth generation");
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
-	is(run(&chain, fd, ROUNDS), 0, "DISABLE reaches it");
+	is(run(&chain, fd, ROUNDS), 0, "DISABLE reaches a live descendant");
 	deputies_fork(&chain);
-	is(run(&chain, fd, ROUNDS), 0, "  and its child of then");
+	is(run(&chain, fd, ROUNDS), 0, "a child forked while disabled does not count");
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
-	more(&chain, fd, ROUNDS, "ENABLE reaches both");
+	more(&chain, fd, ROUNDS, "ENABLE reaches live descendants");
 	switch_event(fd, PERF_EVENT_IOC_RESET);
-	is(read_value(fd), 0, "RESET reaches all");
-	more(&chain, fd, ROUNDS, "  and they go on");
+	is(read_value(fd), 0, "RESET clears the count of all");
+	more(&chain, fd, ROUNDS, "descendants count on after RESET");
 	for (int i = 0; i < 7; i++) {
 		value = read_value(fd);
 		deputies_kill(&chain, i);
-		is(read_value(fd), value, "ancestor %d has ended: the same count", i);
+		is(read_value(fd), value, "the exit of ancestor %d keeps the count", i);
 	}
-	more(&chain, fd, ROUNDS, "the last goes on without its ancestors");
+	more(&chain, fd, ROUNDS, "the last descendant without its ancestors");
 	value = read_value(fd);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
-	more(&chain, fd, ROUNDS, "  off and on again, though the task itself is gone");
+	more(&chain, fd, ROUNDS, "DISABLE and ENABLE after the task's exit");
 	close(fd);
 	deputies_end(&chain);
 }
 
-/* RESET leaves alone what those counted that have ended, as perf */
+/* RESET keeps the counts of exited children, as in perf */
 static uint64_t after_reset(opener open)
 {
 	struct perf_event_attr attr = inherited(PERF_COUNT_HW_INSTRUCTIONS);
@@ -276,7 +276,7 @@ static uint64_t after_reset(opener open)
 	deputies_fork(&chain);
 	deputies_run(&chain, ROUNDS);
 	deputies_kill(&chain, 1);
-	/* ended, and accounted a moment later */
+	/* the child's count is added shortly after its exit */
 	sleep_ms(50);
 	switch_event(fd, PERF_EVENT_IOC_RESET);
 	value = read_value(fd);
@@ -290,9 +290,9 @@ static void reset_after_end(void)
 	uint64_t value = after_reset(door_open_event);
 
 	between(value, ROUNDS * WORK_ROUND, 2 * ROUNDS * WORK_ROUND,
-		"RESET: not what an ended child has counted");
+		"RESET keeps the count of an exited child");
 	between(value + machine_slack(value), after_reset(kernel_open), value + 2 *
-		machine_slack(value), "  as perf");
+		machine_slack(value), "perf has the same count");
 }
 
 int main(void)
@@ -309,6 +309,6 @@ int main(void)
 	reset_after_end();
 	sleep_ms(50);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -42,19 +42,20 @@ static void switching(void)
 	gives(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0, "ENABLE of an enabled event");
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	switch_event(fd, PERF_EVENT_IOC_RESET);
-	is(read_value(fd), 0, "RESET while disabled");
+	is(read_value(fd), 0, "RESET while disabled clears the count");
 	work_counted(fd, ROUNDS);
-	between(read_value(fd), LENGTH, LENGTH + machine_slack(LENGTH), "  counts from 0 again");
+	between(read_value(fd), LENGTH, LENGTH + machine_slack(LENGTH),
+		"an event counts from 0 after RESET");
 
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(ROUNDS);
 	switch_event(fd, PERF_EVENT_IOC_RESET);
-	between(read_value(fd), 1, ROUNDS, "RESET while enabled: counts on from 0");
+	between(read_value(fd), 1, ROUNDS, "RESET while enabled restarts the count at 0");
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 
 	/* one event alone is a group of its own */
 	gives(ioctl(fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP), 0, "RESET with FLAG_GROUP");
-	is(read_value(fd), 0, "  resets the event itself");
+	is(read_value(fd), 0, "RESET with FLAG_GROUP clears the event's count");
 	close(fd);
 }
 
@@ -65,7 +66,7 @@ static void ids(void)
 	int fd = open_self(&attr);
 
 	gives(ioctl(fd, PERF_EVENT_IOC_ID, &id), 0, "ID");
-	ok(id != 0, "  is not 0");
+	ok(id != 0, "the ID is not 0");
 	gives(ioctl(fd, PERF_EVENT_IOC_ID, BAD_ADDRESS), EFAULT, "ID to a bad address: EFAULT");
 	close(fd);
 }
@@ -93,19 +94,20 @@ static void periods(void)
 	gives(ioctl(fd, PERF_EVENT_IOC_PERIOD, BAD_ADDRESS), EFAULT,
 	      "PERIOD at a bad address: EFAULT");
 	work_counted(fd, ROUNDS);
-	is(drain(&ring, NULL, NULL).samples, 4, "  none of these changed the period");
+	is(drain(&ring, NULL, NULL).samples, 4, "a refused PERIOD does not change the period");
 	gives(set_period(fd, LENGTH / 8), 0, "PERIOD while disabled");
 	work_counted(fd, ROUNDS);
-	is(drain(&ring, NULL, NULL).samples, 8, "  is in force at the next ENABLE");
+	is(drain(&ring, NULL, NULL).samples, 8,
+	   "PERIOD while disabled takes effect at the next ENABLE");
 	gives(set_period(fd, (1ULL << 63) - 1), 0, "PERIOD 2^63 - 1");
 	work_counted(fd, ROUNDS);
-	is(drain(&ring, NULL, NULL).samples, 0, "  does not come to its end");
+	is(drain(&ring, NULL, NULL).samples, 0, "a period of 2^63 - 1 does not overflow");
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(ROUNDS);
 	gives(set_period(fd, LENGTH / 8), 0, "PERIOD while enabled");
 	work(ROUNDS);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
-	is(drain(&ring, NULL, NULL).samples, 8, "  is in force at once");
+	is(drain(&ring, NULL, NULL).samples, 8, "PERIOD while enabled takes effect at once");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -141,23 +143,23 @@ static void device_node(void)
 	gives(ioctl(node, PMURING_IOC_OPEN, BAD_ADDRESS), EFAULT, "OPEN at a bad address: EFAULT");
 	args.reserved = 1;
 	gives(ioctl(node, PMURING_IOC_OPEN, &args), EINVAL, "OPEN with reserved set: EINVAL");
-	gives(ioctl(node, 0x5401, 0), ENOTTY, "an unknown request of the node: ENOTTY");
+	gives(ioctl(node, 0x5401, 0), ENOTTY, "an unknown request on the node: ENOTTY");
 	gives(ioctl(node, PERF_EVENT_IOC_ENABLE, 0), ENOTTY,
-	      "an event's request of the node: ENOTTY");
+	      "an event request on the node: ENOTTY");
 	gives(ioctl(node, PMURING_IOC_INFO, BAD_ADDRESS), EFAULT, "INFO at a bad address: EFAULT");
 
 	memset(&room, 0xaa, sizeof(room));
 	room.info.size = 8;
 	gives(ioctl(node, PMURING_IOC_INFO, &room), 0, "INFO with room for 8 bytes");
-	is(room.info.size, sizeof(room.info), "  tells its full size");
-	is(room.info.abi_version, PMURING_ABI_VERSION, "  and the ABI version");
-	is(room.info.vendor, 0xaaaaaaaa, "  and writes no byte beyond");
+	is(room.info.size, sizeof(room.info), "INFO returns its full size");
+	is(room.info.abi_version, PMURING_ABI_VERSION, "INFO returns the ABI version");
+	is(room.info.vendor, 0xaaaaaaaa, "INFO writes no byte beyond");
 
 	memset(&room, 0xaa, sizeof(room));
 	room.info.size = sizeof(room);
-	gives(ioctl(node, PMURING_IOC_INFO, &room), 0, "INFO with more room than it knows");
-	is(room.info.size, sizeof(room.info), "  tells its full size");
-	is(room.beyond[0], 0xaa, "  and writes no byte beyond");
+	gives(ioctl(node, PMURING_IOC_INFO, &room), 0, "INFO with more room than its size");
+	is(room.info.size, sizeof(room.info), "INFO returns its full size");
+	is(room.beyond[0], 0xaa, "INFO writes no byte beyond");
 	gives(read(node, &room, sizeof(room)), EINVAL, "read of the node: EINVAL");
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, node, 0) == MAP_FAILED && errno == ENODEV,
 	   "mmap of the node: ENODEV");
@@ -171,11 +173,11 @@ static void info(void)
 
 	with = module_info();
 	is(with.events, before.events + 1, "INFO counts an open event");
-	is(with.holder, PMURING_HOLDER_PMURING, "  and says who holds the PMU");
+	is(with.holder, PMURING_HOLDER_PMURING, "INFO reports pmuring as the holder");
 	close(fd);
-	is(module_info().events, before.events, "  until it is closed");
-	is(module_info().holder, PMURING_HOLDER_NOBODY, "  and nobody holds the PMU again");
-	is(hooks_remain(), 0, "  nor is there a context-switch hook without events");
+	is(module_info().events, before.events, "INFO does not count a closed event");
+	is(module_info().holder, PMURING_HOLDER_NOBODY, "INFO reports no holder after the close");
+	is(hooks_remain(), 0, "no context-switch hook is left without events");
 	ok(with.gp_counters >= 1 && with.gp_width >= 32, "%u counters of %u bits",
 	   with.gp_counters, with.gp_width);
 	ok(with.hardware_events & 1 << PERF_COUNT_HW_INSTRUCTIONS &&

@@ -91,16 +91,17 @@ static void look_around(void)
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	int fd;
 
-	ok(klogctl(READ_ALL, text, sizeof(text) - 1) > 0, "the next kernel: it has a log");
-	ok(strstr(text, "Intel PMU driver"), "  perf has found the PMU");
+	ok(klogctl(READ_ALL, text, sizeof(text) - 1) > 0, "the next kernel has a log");
+	ok(strstr(text, "Intel PMU driver"), "the next kernel's perf finds the PMU");
 	ok(!strstr(text, "Broken BIOS") && !strstr(text, "corrupted hw-PMU resources"),
-	   "  and nothing left running there");
+	   "the next kernel finds no running counter");
 	fd = open_self(&attr);
 	work_counted(fd, ROUNDS);
-	is(read_value(fd), LENGTH, "  pmuring counts right");
+	is(read_value(fd), LENGTH, "pmuring counts correctly in the next kernel");
 	close(fd);
 	for (int cpu = 0; cpu < 2; cpu++)
-		ok(perf_works(cpu % cpu_possible()), "  perf counts on CPU %d", cpu);
+		ok(perf_works(cpu % cpu_possible()),
+		   "perf counts on CPU %d in the next kernel", cpu);
 }
 
 int main(void)

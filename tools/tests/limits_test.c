@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many events can be open: per user by the parameter max_events, all processes
- * and user namespaces of that user together; and per task or CPU. Whoever has
- * CAP_PERFMON is bound by the latter only.
+ * Limits on open events: max_events per user, including all processes and user
+ * namespaces of that user, and a limit per task or CPU. Only the latter applies with
+ * CAP_PERFMON.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ static int close_and_count_again(void)
 	return count_events();
 }
 
-/* A failed open must not keep what it was charged. */
+/* A failed open must return its charge. */
 static int fail_and_count(void)
 {
 	struct perf_event_attr attr = {
@@ -169,13 +169,14 @@ static int in_namespace(void)
 static void test_users(void)
 {
 	is(in_child(ALICE, count_events), LIMIT, "a user can have max_events open: EMFILE");
-	is(in_child(ALICE, count_events), LIMIT, "and again when they are closed");
-	is(in_child(ALICE, close_and_count_again), 1, "close one, open one");
-	is(in_child(ALICE, fail_and_count), LIMIT, "opens that fail do not count");
-	is(in_child(ALICE, share_with_child), 3, "processes of one user share them");
-	is(in_namespace(), 4, "so do the users of a namespace that it has made");
-	is(in_child(0, count_events), 2 * LIMIT, "with CAP_PERFMON there is no such limit");
-	is(in_child(BOB, count_events), LIMIT, "nor does one user take from another");
+	is(in_child(ALICE, count_events), LIMIT,
+	   "a user can have max_events open again after closing them");
+	is(in_child(ALICE, close_and_count_again), 1, "closing one event allows one more open");
+	is(in_child(ALICE, fail_and_count), LIMIT, "failed opens do not count");
+	is(in_child(ALICE, share_with_child), 3, "the processes of a user share max_events");
+	is(in_namespace(), 4, "users of a namespace count for the user that created it");
+	is(in_child(0, count_events), 2 * LIMIT, "max_events does not apply with CAP_PERFMON");
+	is(in_child(BOB, count_events), LIMIT, "another user has a limit of its own");
 }
 
 static void test_task(void)
@@ -185,8 +186,8 @@ static void test_task(void)
 
 	setrlimit(RLIMIT_NOFILE, &files);
 	number = open_all(most_per_task() + 10);
-	is(errno, EMFILE, "a task can only be followed by so many events");
-	is(number, most_per_task(), "2048, and 32 for each CPU");
+	is(errno, EMFILE, "the limit of events per task gives EMFILE");
+	is(number, most_per_task(), "the limit per task is 2048 plus 32 per CPU");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loss: a reader that is too slow, asleep, or mad costs records, and each of
- * them is counted: written + lost = produced.
+ * Loss: a slow, sleeping or hostile reader loses records, and each lost record is
+ * counted: written + lost = produced.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -71,20 +71,20 @@ static void ring_full(void)
 
 	seen.id = event_id(fd);
 	work_counted(fd, SAMPLES(FIT + 73));
-	is(ring_head(&ring), FIT * 32, "a ring that nobody reads: filled but for the last bytes");
-	is(read_lost(fd), 73, "  PERF_FORMAT_LOST counts the rest");
+	is(ring_head(&ring), FIT * 32, "an unread ring fills up except for the last bytes");
+	is(read_lost(fd), 73, "PERF_FORMAT_LOST counts the lost samples");
 	tally = drain(&ring, check_lost, &seen);
-	is(tally.samples, FIT, "  %d samples are in it", FIT);
-	is(tally.lost_records, 0, "  no LOST record fits");
+	is(tally.samples, FIT, "a full ring holds %d samples", FIT);
+	is(tally.lost_records, 0, "a full ring holds no LOST record");
 	work_counted(fd, SAMPLES(1));
 	tally = drain(&ring, check_lost, &seen);
-	is(tally.lost_records, 1, "the next record is preceded by a LOST record");
-	is(tally.lost, 73, "  that tells how many");
-	is(tally.samples, 1, "  and is itself written");
-	is(seen.wrong, 0, "  with size, id and trailer right");
-	is(read_lost(fd), 73, "  PERF_FORMAT_LOST stays");
+	is(tally.lost_records, 1, "a LOST record precedes the next sample");
+	is(tally.lost, 73, "the LOST record has the number of lost samples");
+	is(tally.samples, 1, "the sample after the LOST record is written");
+	is(seen.wrong, 0, "the LOST record has the right size, id and trailer");
+	is(read_lost(fd), 73, "PERF_FORMAT_LOST stays the same after the LOST record");
 	switch_event(fd, PERF_EVENT_IOC_RESET);
-	is(read_lost(fd), 73, "  and RESET leaves it");
+	is(read_lost(fd), 73, "RESET keeps PERF_FORMAT_LOST");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -112,8 +112,9 @@ static void slow_reader(void)
 	rest = drain(&ring, NULL, NULL);
 	ok(!rest.broken, "a reader that is a third too slow finds whole records");
 	is(samples + rest.samples + read_lost(fd), produced,
-	   "  written + lost = produced (%llu lost)", (unsigned long long)read_lost(fd));
-	between(lost + rest.lost, 1, read_lost(fd), "  LOST records tell of those before them");
+	   "slow reader: written + lost = produced (%llu lost)", (unsigned long long)read_lost(fd));
+	between(lost + rest.lost, 1, read_lost(fd),
+		"the LOST records cover at most the lost samples");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -155,7 +156,7 @@ static void concurrent_reader(void)
 	rest = drain(&ring, NULL, NULL);
 	ok(!reader.sum.broken && !rest.broken, "a concurrent reader finds whole records");
 	is(reader.sum.samples + rest.samples + read_lost(fd), read_value(fd) / PERIOD,
-	   "  written + lost = produced");
+	   "concurrent reader: written + lost = produced");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -177,7 +178,7 @@ static void *mad_reader(void *data)
 	return NULL;
 }
 
-/* data_tail belongs to the reader; whatever is there, only the reader loses */
+/* data_tail belongs to the reader: a bad value only harms the reader */
 static void hostile_tail(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 1009, SAMPLE_TYPE);
@@ -196,23 +197,23 @@ static void hostile_tail(void)
 	stop = true;
 	pthread_join(thread, NULL);
 	lost = read_lost(fd);
-	ok(kernel_log_is_clean(log), "a mad reader: the kernel has nothing to say (%llu lost)",
+	ok(kernel_log_is_clean(log), "bad data_tail: the kernel log is clean (%llu lost)",
 	   (unsigned long long)lost);
 
-	/* with the limit on samples per tick behind us */
+	/* start a new tick for the limit on samples per tick */
 	sleep_ms(20);
 	ring.tail = ring_head(&ring);
 	ring_release(&ring);
 	work_counted(fd, 1009 * 50 / WORK_ROUND + 1);
 	tally = drain(&ring, NULL, NULL);
-	ok(!tally.broken, "after it has come to its senses: whole records");
-	between(tally.samples, 50, 51, "  and all of them");
-	is(read_lost(fd), lost, "  without further loss");
+	ok(!tally.broken, "a valid data_tail again: the records are whole");
+	between(tally.samples, 50, 51, "a valid data_tail again: all samples are written");
+	is(read_lost(fd), lost, "a valid data_tail again: no sample is lost");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* perf never wakes this reader, who then never learns of the loss */
+/* perf never wakes this reader, so it never learns of the loss */
 static void watermark_beyond_ring(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD, SAMPLE_TYPE);
@@ -225,10 +226,10 @@ static void watermark_beyond_ring(void)
 	map_ring(&ring, pfd.fd, 1);
 	work_counted(pfd.fd, SAMPLES(FIT));
 	poll(&pfd, 1, 0);
-	is(pfd.revents, 0, "a watermark beyond the ring: a full ring does not wake");
+	is(pfd.revents, 0, "a full ring does not wake with a watermark beyond it");
 	work_counted(pfd.fd, SAMPLES(1));
 	poll(&pfd, 1, 0);
-	is(pfd.revents, POLLIN, "  but the first loss does");
+	is(pfd.revents, POLLIN, "the first loss wakes with a watermark beyond the ring");
 	ring_unmap(&ring);
 	close(pfd.fd);
 }
@@ -245,7 +246,7 @@ static void header_page_only(void)
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	work_counted(fd, SAMPLES(10));
 	is(page->data_head, 0, "header page only: nothing is written");
-	is(read_lost(fd), 0, "  and nothing is lost");
+	is(read_lost(fd), 0, "header page only: nothing is lost");
 	munmap(page, 4096);
 	close(fd);
 }

@@ -290,7 +290,7 @@ struct pmuring_info module_info(void)
 }
 
 /**
- * hooks_remain - are the scheduler's hooks there although nobody needs them?
+ * hooks_remain - whether the scheduler's hooks are left without a user
  *
  * They may stay for a second after the last use.
  *
@@ -421,7 +421,7 @@ static bool is_complaint(const char *line)
  * kernel_log_is_clean - whether the kernel has complained since the mark
  * @log: from kernel_log_open(); closed
  *
- * Return: whether it has not; complaints are shown
+ * Return: true if it has not; complaints are printed
  */
 bool kernel_log_is_clean(int log)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory: a ring costs its data pages and at most two more, and nothing of an event
- * or a ring is left when they are gone.
+ * Memory: a ring costs its data pages and at most two more, and all memory of events
+ * and rings is freed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define RINGS		256
 #define DATA_PAGES	32
 #define RING_BYTES	((1 + DATA_PAGES) * PAGE_KB * 1024UL)
-/* what free memory varies by without anybody's doing */
+/* KiB by which free memory varies on an idle machine */
 #define NOISE_KB	512
 
 static long meminfo_kb(const char *field)
@@ -104,8 +104,8 @@ static void cost_of_rings(void)
 	}
 	between(least, RINGS * DATA_PAGES * PAGE_KB - NOISE_KB,
 		RINGS * (DATA_PAGES + 2) * PAGE_KB + NOISE_KB,
-		"%d rings of %d pages cost at most two pages more each", RINGS, DATA_PAGES);
-	between(labs(before - free_kb()), 0, NOISE_KB, "  and nothing afterwards");
+		"each of %d rings of %d pages costs at most two more pages", RINGS, DATA_PAGES);
+	between(labs(before - free_kb()), 0, NOISE_KB, "closed rings cost no memory");
 }
 
 /* a page or an object for each of them would show */
@@ -133,10 +133,10 @@ static void nothing_is_left(int times)
 	settle();
 	gone -= free_kb();
 	slab_kb = meminfo_kb("SUnreclaim") - slab_kb;
-	ok(gone < times * PAGE_KB / 2, "opened, mapped, closed %d times: %ld KiB are gone",
+	ok(gone < times * PAGE_KB / 2, "opened, mapped and closed %d times: %ld KiB are missing",
 	   times, gone);
 	/* an event is larger than half a KiB */
-	ok(slab_kb < times / 2 / 2, "  of these %ld KiB of small objects", slab_kb);
+	ok(slab_kb < times / 2 / 2, "the slab grows by %ld KiB", slab_kb);
 }
 
 int main(void)
@@ -144,9 +144,9 @@ int main(void)
 	if (!pmu_is_there())
 		return skip_all("no PMU");
 	if (!machine_is_exact())
-		return skip_all("free memory of a machine in use varies by more than this looks for");
+		return skip_all("free memory of a machine in use varies too much");
 	if (machine_is_checked())
-		return skip_all("a debug kernel keeps what is freed; kmemleak looks for what is left there");
+		return skip_all("a debug kernel keeps freed memory; kmemleak looks for leaks there");
 	cpu_pin(0);
 	plan(2 + 2);
 	sleep_ms(1000);

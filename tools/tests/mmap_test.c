@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mapping a ring: sizes, protections, second mappings, what cannot be done to
- * a mapping, and the memory that it is charged for.
+ * Mapping a ring: sizes, protections, second mappings, refused changes of a mapping,
+ * and the memory charge.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void header_page(void)
 	is(page->data_size, 4 * PAGE, "  data_size");
 	is(page->data_head, 0, "  data_head");
 	is(page->aux_size, 0, "  aux_size");
-	is(page->index, 0, "  index 0: no counter to read");
+	is(page->index, 0, "  index is 0 without a counter");
 	work_counted(fd, PERIOD / WORK_ROUND + 1);
 	is(page->data_head, 16, "  data_head after a sample of 16 bytes");
 	munmap(page, 5 * PAGE);
@@ -141,19 +141,19 @@ static void data_is_read_only(void)
 	unsigned char *map = map_pages(fd, 5, RW);
 
 	is(store(map + offsetof(struct perf_event_mmap_page, data_tail)), 0,
-	   "the header page can be written");
+	   "the header page is writable");
 	for (int page = 1; page < 5; page++)
 		hit += !!store(map + page * PAGE + 8);
-	is(hit, 4, "no data page can: SIGSEGV or SIGBUS on each");
+	is(hit, 4, "a store to each data page gets SIGSEGV or SIGBUS");
 	madvise(map, 5 * PAGE, MADV_WILLNEED);
-	is(!!store(map + PAGE), 1, "  nor after MADV_WILLNEED");
+	is(!!store(map + PAGE), 1, "a data page is not writable after MADV_WILLNEED");
 	mprotect(map, 5 * PAGE, RW);
-	is(!!store(map + PAGE), 1, "  nor after mprotect to the same");
+	is(!!store(map + PAGE), 1, "a data page is not writable after mprotect");
 	munmap(map, 5 * PAGE);
 	close(fd);
 }
 
-/* What may be written may be read on x86. In a child, which an alarm ends otherwise. */
+/* On x86 a writable page is readable. Runs in a child with an alarm. */
 static void write_only(void)
 {
 	int fd = open_sampling(), status;
@@ -167,11 +167,11 @@ static void write_only(void)
 		_exit(store(map + PAGE) ? 0 : 1);
 	}
 	waitpid(pid, &status, 0);
-	is(status, 0, "without PROT_READ: data can be read, and not written");
+	is(status, 0, "without PROT_READ: data pages are readable and not writable");
 	close(fd);
 }
 
-/* A mapping without PROT_WRITE is one that no reader empties: old records go. */
+/* No reader consumes a mapping without PROT_WRITE: old records are overwritten. */
 static void overwrite_mode(void)
 {
 	int fd = open_sampling();
@@ -180,8 +180,8 @@ static void overwrite_mode(void)
 
 	/* 256 samples of 16 bytes fill the page; these go on after them */
 	work_counted(fd, 300 * PERIOD / WORK_ROUND + 1);
-	is(page->data_head, 300 * 16, "read-only mapping: writing goes on over old records");
-	is(first->type, PERF_RECORD_SAMPLE, "  and leaves no LOST record");
+	is(page->data_head, 300 * 16, "read-only mapping: new records overwrite old ones");
+	is(first->type, PERF_RECORD_SAMPLE, "read-only mapping: no LOST record is written");
 	munmap(page, 2 * PAGE);
 	close(fd);
 }
@@ -197,20 +197,23 @@ static void second_mapping(void)
 	   "a second mapping of the header page only: EINVAL");
 	b = map_pages(fd, 3, RW);
 	work_counted(fd, PERIOD / WORK_ROUND + 1);
-	is(((struct perf_event_mmap_page *)a)->data_head, 16, "two mappings: the first sees it");
-	is(((struct perf_event_mmap_page *)b)->data_head, 16, "  the second does");
+	is(((struct perf_event_mmap_page *)a)->data_head, 16,
+	   "two mappings: the first sees the sample");
+	is(((struct perf_event_mmap_page *)b)->data_head, 16,
+	   "two mappings: the second sees the sample");
 	munmap(a, 3 * PAGE);
 	work_counted(fd, PERIOD / WORK_ROUND + 1);
-	is(((struct perf_event_mmap_page *)b)->data_head, 32, "  and alone goes on");
+	is(((struct perf_event_mmap_page *)b)->data_head, 32,
+	   "the second mapping works after the first is unmapped");
 	munmap(b, 3 * PAGE);
 	a = map_pages(fd, 5, RW);
 	is(((struct perf_event_mmap_page *)a)->data_size, 4 * PAGE,
-	   "after the last unmap another size can be mapped");
+	   "another size can be mapped after the last unmap");
 	munmap(a, 5 * PAGE);
 	close(fd);
 }
 
-/* a mapping is whole or not at all: CVE-2025-38563 */
+/* a mapping cannot be split: CVE-2025-38563 */
 static void no_splitting(void)
 {
 	int fd = open_sampling();
@@ -231,7 +234,8 @@ static void no_splitting(void)
 	moved = mremap(map, 9 * PAGE, 9 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, moved);
 	ok(moved != MAP_FAILED, "mremap of the whole to another place");
 	work_counted(fd, PERIOD / WORK_ROUND + 1);
-	is(((struct perf_event_mmap_page *)moved)->data_head, 16, "  where it goes on");
+	is(((struct perf_event_mmap_page *)moved)->data_head, 16,
+	   "a moved mapping sees new samples");
 	gives(munmap(moved, 9 * PAGE), 0, "munmap of the whole");
 	close(fd);
 }
@@ -259,26 +263,27 @@ static void advice(void)
 	is(child_status(map), SIGSEGV, "fork: the child has no mapping");
 	work_counted(fd, PERIOD / WORK_ROUND + 1);
 	madvise(map, 3 * PAGE, MADV_DONTNEED);
-	is(page->data_head, 16, "MADV_DONTNEED: the ring is still there");
-	is(((struct perf_event_header *)(map + PAGE))->size, 16, "  with its records");
-	ok(store(map + PAGE) != 0, "  that still cannot be written");
+	is(page->data_head, 16, "MADV_DONTNEED keeps the ring");
+	is(((struct perf_event_header *)(map + PAGE))->size, 16, "MADV_DONTNEED keeps the records");
+	ok(store(map + PAGE) != 0, "MADV_DONTNEED keeps the data pages read-only");
 	page->data_tail = 16;
 	work_counted(fd, 256 * PERIOD / WORK_ROUND + 1);
-	is(page->data_head, 16 + 256 * 16, "  and it is the ring that the kernel writes");
+	is(page->data_head, 16 + 256 * 16,
+	   "after MADV_DONTNEED the kernel writes to the same ring");
 
 	if (madvise(map, 3 * PAGE, MADV_DOFORK)) {
-		skip(1, "MADV_DOFORK is refused here");
+		skip(1, "MADV_DOFORK is refused");
 	} else {
 		int status = child_status(map);
 
 		ok(status == 0 || status == SIGSEGV, "MADV_DOFORK: the child survives or faults");
 	}
-	is(page->data_head, 16 + 256 * 16, "  and the ring lives on after the child");
+	is(page->data_head, 16 + 256 * 16, "the ring stays valid after the child's exit");
 	munmap(map, 3 * PAGE);
 	close(fd);
 }
 
-/* the ring lives until the last of file and mappings is gone */
+/* the ring lives until the last file and the last mapping are gone */
 static void close_before_unmap(void)
 {
 	int fd = open_sampling(), copy;
@@ -287,16 +292,17 @@ static void close_before_unmap(void)
 	copy = dup(fd);
 	close(fd);
 	work_counted(copy, PERIOD / WORK_ROUND + 1);
-	is(page->data_head, 16, "after dup and close of the first: it goes on");
+	is(page->data_head, 16, "the ring works after dup and close of the first descriptor");
 	close(copy);
-	is(page->data_head, 16, "after close of the last: the records are still there");
-	is(((struct perf_event_header *)((char *)page + PAGE))->size, 16, "  whole");
+	is(page->data_head, 16, "the records stay after close of the last descriptor");
+	is(((struct perf_event_header *)((char *)page + PAGE))->size, 16,
+	   "the records stay whole after the last close");
 	work(PERIOD);
-	is(page->data_head, 16, "  and no more come");
+	is(page->data_head, 16, "no record is written after the last close");
 	munmap(page, 3 * PAGE);
 }
 
-/* what this process is charged for, in KiB */
+/* memory charged to this process, in KiB */
 static uint64_t charged(void)
 {
 	return status_kb("VmPin") + status_kb("VmLck");
@@ -319,7 +325,7 @@ static void charge(void)
 	munmap(map, (pages + 1) * PAGE);
 	map = map_pages(fd, 16384 + 1, RW);
 	between(charged() - before, 16385 * 4 - (uint64_t)info.mlock_kb * cpu_possible(),
-		16385 * 4 - info.mlock_kb, "a ring of 64 MiB is charged beyond it");
+		16385 * 4 - info.mlock_kb, "a ring of 64 MiB is charged beyond the allowance");
 	munmap(map, 16385 * PAGE);
 	is(charged(), before, "unmapped: nothing is charged");
 
@@ -341,7 +347,7 @@ static void charge(void)
 	close(fd);
 	is(charged(), before, "close does not uncharge while it is mapped");
 	munmap(map, 16385 * PAGE);
-	between(charged(), 0, before - 1, "the last unmap does");
+	between(charged(), 0, before - 1, "the last unmap uncharges");
 }
 
 int main(void)

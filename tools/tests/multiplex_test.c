@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multiplexing: who does not fit takes turns with the others, in fair shares of
- * the time, and counts scaled by these are right.
+ * Multiplexing: events that do not fit rotate and get fair shares of the time, and
+ * scaled counts are right.
  *
- * Fair is max-min: nobody can have more but at the cost of somebody who has no
- * more than he. Each flexible event or group is one who asks.
+ * Fair means max-min: a share can grow only if an equal or smaller share shrinks. Each
+ * flexible event or group has one share.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static uint64_t share_of(int fd)
 	return count.enabled ? count.running * WHOLE / count.enabled : 0;
 }
 
-/* Each has the share that it should have. */
+/* Check that each group has its expected share. */
 static void shares_are(const int *fds, int number, const uint64_t *want, const char *what)
 {
 	uint64_t worst = 0;
@@ -98,7 +98,7 @@ static void shares_are(const int *fds, int number, const uint64_t *want, const c
 		if (off > worst)
 			worst = off;
 	}
-	between(worst, 0, TOLERATED, "%s: fair", what);
+	between(worst, 0, TOLERATED, "%s: the shares are fair", what);
 }
 
 static void shares_are_all(const int *fds, int number, uint64_t want, const char *what)
@@ -140,7 +140,7 @@ static const struct sizes all_sizes[] = {
 	{ 4, { 8, 1, 1, 1 }, { 500, 500, 500, 500 } },
 	/* the 2 and the 1 beside the 4; beside the 7, one of the 1s */
 	{ 5, { 7, 4, 2, 1, 1 }, { 500, 500, 500, 750, 750 } },
-	/* 11 to be had when the 6 has two more beside it, and the others are packed */
+	/* 11 fit if the 6 has two more beside it, and the others are packed */
 	{ 6, { 6, 3, 3, 2, 2, 1 }, { 454, 454, 454, 454, 454, 454 } },
 	/* five that count two at a time, and alone with them the small ones */
 	{ 7, { 3, 3, 3, 3, 3, 2, 2 }, { 400, 400, 400, 400, 400, 500, 500 } },
@@ -163,8 +163,8 @@ static void groups_of_unequal_sizes(const struct sizes *sizes)
 }
 
 /*
- * The old event has no more and no less for that. It has not waited before, and pays
- * for this with about four turns once; the longer the test, the smaller their share.
+ * An old event gets the same share as newcomers of its size. It has not waited before,
+ * so it misses about four turns once; a longer test makes this error smaller.
  */
 static void newcomers(void)
 {
@@ -174,7 +174,7 @@ static void newcomers(void)
 	open_groups(fds, old_sizes, 3, -1, 0);
 	switch_all(fds, 3, PERF_EVENT_IOC_ENABLE);
 	sleep_ms(2000);
-	/* until now it has never waited, and they long */
+	/* so far the 2 has never waited, and the 6s have waited long */
 	open_singles(more, 2, -1, 0);
 	more[2] = open_flexible(BRANCHES, -1, 0, more[0]);
 	more[3] = open_flexible(BRANCHES, -1, 0, more[1]);
@@ -188,9 +188,10 @@ static void newcomers(void)
 	struct count after = read_count(fds[2]);
 
 	/* three sevenths each: a 6 and a 2, the other 6 and a 2, and once all three 2s */
-	shares_are_all(more, 2, WHOLE * 3 / 7, "two that come later");
+	shares_are_all(more, 2, WHOLE * 3 / 7, "two groups that start later");
 	between((after.running - before.running) * WHOLE / (after.enabled - before.enabled),
-		WHOLE * 3 / 7 - TOLERATED, WHOLE * 3 / 7 + TOLERATED, "  and the one of their size");
+		WHOLE * 3 / 7 - TOLERATED, WHOLE * 3 / 7 + TOLERATED,
+		"an older group of the same size has the same share");
 	close_all(fds, 14);
 	close_all(more, 4);
 }
@@ -224,12 +225,12 @@ static void singles_of_a_task(int number)
 	shares_are_all(fds, number, WHOLE * COUNTERS / number, "single events of a task");
 	for (int i = 0; i < 2; i++)
 		scaled(fds[number - 2 + i],
-		       2 * HALF_A_SECOND * (i ? 1 : WORK_ROUND), "  and");
+		       2 * HALF_A_SECOND * (i ? 1 : WORK_ROUND), "single events of a task");
 	worker_end(&worker);
 	close_all(fds, number);
 }
 
-/* Works and sleeps, for less than a turn each. */
+/* Works and sleeps, each for less than one rotation interval. */
 static void short_slices(uint64_t slices, void *data)
 {
 	(void)data;
@@ -249,7 +250,8 @@ static void slices_of_a_task(int number)
 	open_singles(fds, number, worker.pid, -1);
 	switch_all(fds, number, PERF_EVENT_IOC_ENABLE);
 	worker_run(&worker, 2000);
-	shares_are_all(fds, number, WHOLE * COUNTERS / number, "events of a task that often sleeps");
+	shares_are_all(fds, number, WHOLE * COUNTERS / number,
+		       "events of a task that often sleeps");
 	worker_end(&worker);
 	close_all(fds, number);
 }
@@ -269,14 +271,14 @@ static void cpu_and_task(worker_fn fn, uint64_t argument, int of_cpu, int of_tas
 	switch_all(fds + of_task, of_cpu, PERF_EVENT_IOC_DISABLE);
 	shares_are_all(fds, of_task, want, what);
 
-	/* While the task is away the CPU's have all there is. */
+	/* The CPU events have all counters while the task is off the CPU. */
 	task = read_count(fds[0]);
 	off_task = WHOLE - task.enabled * WHOLE / read_count(fds[of_task]).enabled;
 	for (int i = 0; i < of_cpu; i++)
 		wants[i] = (want * (WHOLE - off_task) +
 			    WHOLE * (of_cpu > COUNTERS ? COUNTERS : of_cpu) / of_cpu * off_task) /
 			   WHOLE;
-	shares_are(fds + of_task, of_cpu, wants, "  those of the CPU");
+	shares_are(fds + of_task, of_cpu, wants, "the CPU events beside a task's");
 	worker_end(&worker);
 	close_all(fds, of_task + of_cpu);
 }
@@ -297,14 +299,14 @@ static void timer_comes_and_goes(void)
 	open_singles(fds, COUNTERS + 1, -1, 0);
 	switch_all(fds, COUNTERS, PERF_EVENT_IOC_ENABLE);
 	sleep_ms(10);
-	ok(!timer_is_there(), "while all count there is no timer");
+	ok(!timer_is_there(), "no rotation timer runs while all events count");
 	switch_event(fds[COUNTERS], PERF_EVENT_IOC_ENABLE);
-	ok(timer_is_there(), "when one waits, there is");
+	ok(timer_is_there(), "the rotation timer starts when an event waits");
 	sleep_ms(30);
-	ok(timer_is_there(), "  and stays");
+	ok(timer_is_there(), "the rotation timer keeps running while an event waits");
 	switch_event(fds[0], PERF_EVENT_IOC_DISABLE);
 	sleep_ms(30);
-	ok(!timer_is_there(), "  until nobody waits");
+	ok(!timer_is_there(), "the rotation timer stops when no event waits");
 	close_all(fds, COUNTERS + 1);
 }
 
@@ -313,7 +315,7 @@ int main(void)
 	if (!pmu_is_there())
 		return skip_all("no PMU");
 	if (module_info().gp_counters != COUNTERS)
-		return skip_all("the shares are those of eight counters");
+		return skip_all("the expected shares need eight counters");
 	plan(3 + ARRAY_SIZE(all_sizes) + 2 + 3 + 1 + 3 * 2 + 4);
 	cpu_pin(cpu_possible() > 1 ? 1 : 0);
 	singles_of_a_cpu(12);

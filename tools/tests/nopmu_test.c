@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A machine whose PMU the module does not drive: it loads, says so once, and
- * answers hardware events as perf does on a machine without a PMU, which lets
- * perf's clients fall back. Run only in boots of such a machine
+ * A machine with no supported PMU: the module loads, logs this once, and refuses
+ * hardware events with the errno that perf uses without a PMU, so that perf's clients
+ * fall back. Run only in boots of such a machine
  * (scripts/check/e2e.sh nopmu-*), where finding a PMU is a failure.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "machine.h"
 #include "tap.h"
 
-/* lines_about_pmu - how many messages of the module speak of the PMU since the mark */
+/* lines_about_pmu - number of module messages about the PMU since the mark */
 static unsigned int lines_about_pmu(int log)
 {
 	unsigned int lines = 0;
@@ -42,8 +42,8 @@ static void load(void)
 	}
 	gives(module_unload(), 0, "the module unloads");
 	log = kernel_log_open();
-	gives(module_load(), 0, "  and loads without a PMU");
-	is(lines_about_pmu(log), 1, "  and says once that there is none");
+	gives(module_load(), 0, "the module loads without a PMU");
+	is(lines_about_pmu(log), 1, "the log says once that there is no PMU");
 	close(log);
 }
 
@@ -72,12 +72,12 @@ static void events(void)
 	attr = raw(0xc0);
 	refuses(&attr, 0, -1, ENOENT, "a RAW event");
 
-	/* what is wrong with any PMU is found before it is missed */
+	/* errors that do not depend on the PMU come first */
 	attr = hardware(PERF_COUNT_HW_CPU_CYCLES);
 	attr.sample_type = 1ULL << 63;
 	refuses(&attr, 0, -1, EINVAL, "an unknown sample_type");
 	attr.sample_type = 0;
-	refuses(&attr, 0x3fffffff, -1, ESRCH, "a pid that never was");
+	refuses(&attr, 0x3fffffff, -1, ESRCH, "a pid that does not exist");
 	refuses(&attr, -1, -1, EINVAL, "pid -1 and cpu -1");
 }
 
@@ -89,10 +89,10 @@ int main(void)
 	load();
 	info = module_info();
 	is(info.vendor, PMURING_VENDOR_NONE, "INFO: no vendor");
-	is(info.pmu_version, 0, "  version 0");
-	is(info.gp_counters + info.fixed_counters, 0, "  no counters");
-	is(info.hardware_events, 0, "  no hardware events");
-	is(info.holder, PMURING_HOLDER_NOBODY, "  which nobody holds");
+	is(info.pmu_version, 0, "INFO: version 0");
+	is(info.gp_counters + info.fixed_counters, 0, "INFO: no counters");
+	is(info.hardware_events, 0, "INFO: no hardware events");
+	is(info.holder, PMURING_HOLDER_NOBODY, "INFO: no holder");
 	events();
 	is(module_info().events, 0, "no event is left behind");
 	return done();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What PMURING_IOC_OPEN refuses, with which errno, and which of two faults it
- * sees first: clients choose their fallback by it.
+ * Attributes that PMURING_IOC_OPEN refuses, the errno, and which of two errors is
+ * reported first. Clients choose their fallback by the errno.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,9 +119,9 @@ static const struct refusal refusals[] = {
 	{ "sample_freq of 4 GHz before a dead pid", USER(.freq = 1, .sample_freq = 4000000000ULL),
 	  PID_DEAD, .want = EINVAL },
 
-	/* whom and where */
+	/* pid and cpu */
 	{ "a dead pid", USER(), PID_DEAD, .want = ESRCH },
-	{ "a pid that never was", USER(), PID_NEVER, .want = ESRCH },
+	{ "a pid that does not exist", USER(), PID_NEVER, .want = ESRCH },
 	{ "pid -2", USER(), PID_NEGATIVE, CPU_0, .want = ESRCH },
 	{ "a dead pid before an unknown type", USER(.type = 999), PID_DEAD, .want = ESRCH },
 	{ "a dead pid before a CPU that does not exist", USER(), PID_DEAD, CPU_HUGE,
@@ -135,7 +135,7 @@ static const struct refusal refusals[] = {
 	{ "PID_CGROUP with cpu -1", USER(), PID_SELF, CPU_ANY, PERF_FLAG_PID_CGROUP, EINVAL },
 	{ "PID_CGROUP with pid -1", USER(), PID_ALL, CPU_0, PERF_FLAG_PID_CGROUP, EINVAL },
 
-	/* events that are not there */
+	/* events that do not exist */
 	{ "an unknown type", USER(.type = 999), .want = ENOENT },
 	{ "type 0xffffffff", USER(.type = 0xffffffff), .want = ENOENT },
 	{ "HARDWARE 10", USER(.config = 10), .want = EINVAL },
@@ -189,7 +189,7 @@ static void table(void)
 	}
 }
 
-/* sizes: attr->size tells where the structure ends; beyond what is known: zeros */
+/* attr->size is the size of the structure; bytes beyond the known size must be 0 */
 
 /* room for an attribute of any size, ended by a page that faults */
 static struct perf_event_attr *attr_of_size(uint32_t size, uint32_t room)
@@ -220,13 +220,13 @@ static void opens_with_size(uint32_t size)
 		close(fd);
 }
 
-/* E2BIG tells the size that is known, so that the client can try again */
+/* E2BIG returns the known size, so that the client can retry */
 static void refuses_size(uint32_t size, uint32_t room)
 {
 	struct perf_event_attr *attr = attr_of_size(size, room);
 
 	gives(door_open_event(attr, 0, -1, -1, 0), E2BIG, "size %u: E2BIG", size);
-	between(attr->size, PERF_ATTR_SIZE_VER7, 256, "  and the known size is written back");
+	between(attr->size, PERF_ATTR_SIZE_VER7, 256, "E2BIG writes back the known size");
 }
 
 static void tail_of_ones(uint32_t size, uint32_t offset)
@@ -236,7 +236,7 @@ static void tail_of_ones(uint32_t size, uint32_t offset)
 	((unsigned char *)attr)[offset] = 1;
 	gives(door_open_event(attr, 0, -1, -1, 0), E2BIG,
 	      "size %u with byte %u set: E2BIG", size, offset);
-	between(attr->size, PERF_ATTR_SIZE_VER7, 256, "  and the known size is written back");
+	between(attr->size, PERF_ATTR_SIZE_VER7, 256, "E2BIG writes back the known size");
 }
 
 #define SIZE_CHECKS (9 + 2 * 4 + 2 * 3 + 3)
@@ -255,7 +255,7 @@ static void sizes(void)
 	tail_of_ones(4096, 4095);
 	tail_of_ones(4096, 200);
 	tail_of_ones(256, 200);
-	/* the tail is looked at before the fields */
+	/* the tail is checked before the fields */
 	attr = attr_of_size(4096, 4096);
 	attr->sample_type = 1ULL << 63;
 	((unsigned char *)attr)[4000] = 1;
@@ -301,7 +301,7 @@ static void group_fds(void)
 	close(file);
 }
 
-/* selector bits outside of the event are the kernel's own business: rr sets some */
+/* selector bits outside of the event are ignored: rr sets some */
 static void masked_raw(void)
 {
 	static const uint64_t configs[] = {
@@ -325,7 +325,7 @@ static void offline_cpu(void)
 	int cpu = cpu_possible() - 1;
 
 	if (cpu < 1 || !cpu_set_online(cpu, false)) {
-		skip(3, "no CPU can be stopped here");
+		skip(3, "no CPU can go offline");
 		return;
 	}
 	gives(door_open_event(&attr, -1, cpu, -1, 0), ENODEV, "an offline CPU: ENODEV");
@@ -343,7 +343,7 @@ static void close_on_exec(void)
 	int without = door_open_event(&attr, 0, -1, -1, 0);
 
 	is(fcntl(with, F_GETFD), FD_CLOEXEC, "FD_CLOEXEC is set when asked for");
-	is(fcntl(without, F_GETFD), 0, "  and only then");
+	is(fcntl(without, F_GETFD), 0, "FD_CLOEXEC is clear when not asked for");
 	close(with);
 	close(without);
 }

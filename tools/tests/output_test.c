@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings that several events write into, in every order of closing and unmapping;
- * descriptors that are passed on; rings that are paused, overwritten, or written
- * backward; readers that sleep.
+ * Rings shared by several events, in every order of close and unmap; duplicated
+ * descriptors; paused rings; sleeping readers.
  */
 #include <errno.h>
 #include <poll.h>
@@ -67,12 +66,12 @@ static void refused(void)
 	map_ring(&ring, to, 1);
 	map_ring(&second, mapped, 1);
 	gives_errno(fd, fd, EINVAL, "to itself");
-	gives_errno(fd, 0, EBADF, "to no event");
-	gives_errno(fd, 12345, EBADF, "to nothing");
-	gives_errno(mapped, to, EINVAL, "of one that is mapped");
-	gives_errno(mapped, -1, EINVAL, "  to none");
+	gives_errno(fd, 0, EBADF, "to a descriptor that is not an event");
+	gives_errno(fd, 12345, EBADF, "to a closed descriptor");
+	gives_errno(mapped, to, EINVAL, "of a mapped event");
+	gives_errno(mapped, -1, EINVAL, "of a mapped event to -1");
 	odd = open_like(attr, 0, 0);
-	gives_errno(odd, to, EINVAL, "of one CPU to all");
+	gives_errno(odd, to, EINVAL, "of a CPU event to an event on any CPU");
 	close(odd);
 	odd = open_like(attr, getppid(), -1);
 	gives_errno(odd, to, EINVAL, "of another task");
@@ -91,11 +90,11 @@ static void refused(void)
 	other = attr;
 	other.inherit = 1;
 	odd = open_like(other, 0, -1);
-	gives_errno(odd, to, EINVAL, "of copies on many CPUs");
+	gives_errno(odd, to, EINVAL, "of an inherited event on any CPU");
 	close(odd);
-	gives_errno(fd, to, 0, "that is right");
+	gives_errno(fd, to, 0, "to a compatible event");
 	ok(mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL,
-	   "  then it cannot be mapped itself");
+	   "a redirected event cannot be mapped");
 	ring_unmap(&ring);
 	ring_unmap(&second);
 	close(to);
@@ -133,33 +132,33 @@ static void shared(void)
 
 	map_ring(&ring, a, 8);
 	set_output(b, a);
-	gives(set_output(c, b), 0, "an event writes into the ring that another one writes into");
+	gives(set_output(c, b), 0, "an event can be redirected to a redirected event");
 	work_counted(a, SAMPLES(3));
 	work_counted(c, SAMPLES(2));
 	drain(&ring, see_id, &of);
-	is(of.n[0], 3, "  samples of the one");
-	is(of.n[1], 2, "  and of the other, with their ids");
-	is(of.others, 0, "  and nothing else");
-	is(revents(b), 0, "a third shares it: not woken");
+	is(of.n[0], 3, "the ring has the samples of the mapped event");
+	is(of.n[1], 2, "the ring has the samples of the redirected event");
+	is(of.others, 0, "the ring has no other records");
+	is(revents(b), 0, "an event without samples is not woken");
 	close(a);
 	work_counted(c, SAMPLES(1));
 	memset(of.n, 0, sizeof(of.n));
 	drain(&ring, see_id, &of);
-	is(of.n[1], 1, "the one that was mapped is closed: the ring is in use");
+	is(of.n[1], 1, "the ring works after the mapped event is closed");
 	gives(set_output(c, -1), 0, "SET_OUTPUT -1");
 	work_counted(c, SAMPLES(1));
-	is(drain(&ring, NULL, NULL).samples, 0, "  no samples any more");
-	is(revents(c), POLLHUP, "  and nothing to wait for");
-	is(revents(b), 0, "  but for the third");
+	is(drain(&ring, NULL, NULL).samples, 0, "no samples are written after SET_OUTPUT -1");
+	is(revents(c), POLLHUP, "POLLHUP after SET_OUTPUT -1");
+	is(revents(b), 0, "no POLLHUP for the event that still has the ring");
 	ring_unmap(&ring);
-	is(revents(b), POLLHUP, "unmapped: for none");
+	is(revents(b), POLLHUP, "POLLHUP after the ring is unmapped");
 	work_counted(b, SAMPLES(2));
-	ok(read_value(b) > 2 * PERIOD, "  it counts all the same");
+	ok(read_value(b) > 2 * PERIOD, "an event without a ring counts");
 	close(b);
 	close(c);
 }
 
-/* the four ends of two events with one ring, in all orders */
+/* close and unmap two events with one ring, in all orders */
 static void orders(void)
 {
 	static const char ends[] = "abmo";
@@ -197,9 +196,9 @@ static void orders(void)
 		}
 		tried++;
 	}
-	is(tried, 24, "two events, one ring, ended in 24 orders");
-	is(status_kb("VmPin"), 0, "  nothing is left charged");
-	is(module_info().events, 0, "  no event is left");
+	is(tried, 24, "two events with one ring close in 24 orders");
+	is(status_kb("VmPin"), 0, "no charge is left");
+	is(module_info().events, 0, "no event is left");
 	module_set_parameter("mlock_kb", mlock);
 }
 
@@ -214,14 +213,14 @@ static void charged(void)
 	map_ring(&ring, fd, 4);
 	is(status_kb("VmPin"), 5 * PAGE / 1024, "five pages are charged");
 	map_ring(&second, copy, 4);
-	is(status_kb("VmPin"), 5 * PAGE / 1024, "  once, though mapped twice");
+	is(status_kb("VmPin"), 5 * PAGE / 1024, "a second mapping is not charged");
 	close(fd);
 	ring_unmap(&ring);
 	work_counted(copy, SAMPLES(1));
-	is(drain(&second, NULL, NULL).samples, 1, "  the duplicate's mapping is in use");
-	is(status_kb("VmPin"), 5 * PAGE / 1024, "  and charged");
+	is(drain(&second, NULL, NULL).samples, 1, "the duplicate's mapping works");
+	is(status_kb("VmPin"), 5 * PAGE / 1024, "the duplicate's mapping keeps the charge");
 	ring_unmap(&second);
-	is(status_kb("VmPin"), 0, "  unmapped: nothing is");
+	is(status_kb("VmPin"), 0, "the last unmap returns the charge");
 	close(copy);
 	module_set_parameter("mlock_kb", mlock);
 }
@@ -241,7 +240,7 @@ static void *sleep_in_poll(void *data)
 	return NULL;
 }
 
-/* both sleep; one of them gets the news, as with perf */
+/* a sample of one event wakes a sleeper on another event of the ring, as in perf */
 static void wakes_sharers(void)
 {
 	struct perf_event_attr attr = with_id();
@@ -259,14 +258,15 @@ static void wakes_sharers(void)
 		sleep_ms(20);
 		work_counted(sleepers[!i].fd, SAMPLES(1));
 		pthread_join(thread, NULL);
-		is(sleepers[i].revents, POLLIN, "a sample of one wakes who polls the other");
+		is(sleepers[i].revents, POLLIN,
+		   "a sample of one event wakes the poller of the other");
 	}
 	ring_unmap(&ring);
 	close(sleepers[0].fd);
 	close(sleepers[1].fd);
 }
 
-/* a reader that waits for more than ever comes is woken by the first loss */
+/* a reader with a watermark that is never reached is woken by the first loss */
 static void wakes_on_loss(void)
 {
 	struct perf_event_attr attr = with_id();
@@ -279,13 +279,13 @@ static void wakes_on_loss(void)
 	sleeper.fd = open_self(&attr);
 	map_ring(&ring, sleeper.fd, 1);
 	work_counted(sleeper.fd, SAMPLES(255));
-	is(revents(sleeper.fd), 0, "a ring that is all but full wakes nobody");
+	is(revents(sleeper.fd), 0, "a nearly full ring does not wake");
 	pthread_create(&thread, NULL, sleep_in_poll, &sleeper);
 	sleep_ms(20);
 	work_counted(sleeper.fd, SAMPLES(2));
 	pthread_join(thread, NULL);
-	is(sleeper.revents, POLLIN, "  the first loss does");
-	is(drain(&ring, NULL, NULL).samples, 255, "  with 255 samples in the ring");
+	is(sleeper.revents, POLLIN, "the first loss wakes");
+	is(drain(&ring, NULL, NULL).samples, 255, "the full ring holds 255 samples");
 	ring_unmap(&ring);
 	close(sleeper.fd);
 }
@@ -304,15 +304,15 @@ static void paused(void)
 	map_ring(&ring, fd, 4);
 	gives(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), 0, "PAUSE_OUTPUT");
 	work_counted(fd, SAMPLES(3));
-	is(drain(&ring, NULL, NULL).samples, 0, "  no samples");
+	is(drain(&ring, NULL, NULL).samples, 0, "a paused ring gets no samples");
 	if (read(fd, words, sizeof(words)) != sizeof(words))
 		bail_out("no count");
-	is(words[1], 3, "  they are counted as lost");
-	gives(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0), 0, "  and on again");
+	is(words[1], 3, "samples of a paused ring count as lost");
+	gives(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0), 0, "PAUSE_OUTPUT 0 resumes the ring");
 	work_counted(fd, SAMPLES(2));
 	tally = drain(&ring, NULL, NULL);
-	is(tally.samples, 2, "  samples");
-	is(tally.lost, 3, "  and a LOST record of those that were lost");
+	is(tally.samples, 2, "a resumed ring gets samples");
+	is(tally.lost, 3, "a resumed ring has a LOST record for the paused samples");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -334,6 +334,6 @@ int main(void)
 	paused();
 	sleep_ms(50);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

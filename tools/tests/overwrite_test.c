@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings that nobody empties: the newest records overwrite the oldest, forward or
- * backward; and rings whose descriptor another process has.
+ * Rings without a reader: new records overwrite the oldest ones, forward or backward.
+ * Also descriptors passed to another process.
  */
 #include <errno.h>
 #include <poll.h>
@@ -97,12 +97,13 @@ static void backward(void)
 	map_read_only(&ring, fd, 1);
 	work_counted(fd, SAMPLES(5));
 	is(-ring.page->data_head, 5 * sizeof(struct sample), "backward: the head falls from 0");
-	is(walk_backward(&ring, &falling), 5, "  five samples from the head on");
+	is(walk_backward(&ring, &falling), 5, "backward: five samples start at the head");
 	work_counted(fd, SAMPLES(1000));
 	ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
-	is(walk_backward(&ring, &falling), whole, "  as many as there is room for, of 1005");
-	is(falling, true, "  from the newest to the oldest");
-	is(-ring.page->data_head, 1005 * sizeof(struct sample), "  none was dropped");
+	is(walk_backward(&ring, &falling), whole,
+	   "backward: a full ring holds the newest of 1005 samples");
+	is(falling, true, "backward: samples are ordered from newest to oldest");
+	is(-ring.page->data_head, 1005 * sizeof(struct sample), "backward: no sample is dropped");
 	munmap((void *)ring.page, 2 * PAGE);
 	close(fd);
 }
@@ -118,19 +119,19 @@ static void forward(void)
 	map_read_only(&ring, fd, 1);
 	work_counted(fd, SAMPLES(1000));
 	head = ring.page->data_head;
-	is(head, 1000 * sizeof(struct sample), "forward: all are written");
+	is(head, 1000 * sizeof(struct sample), "forward: all samples are written");
 	for (int i = 1; i <= whole; i++) {
 		copy_out(&ring, head - i * sizeof(sample), &sample, sizeof(sample));
 		good += is_sample(&sample) && sample.time < last;
 		last = sample.time;
 	}
-	is(good, whole, "  the newest are there");
-	is(read_value(fd) / PERIOD, 1000, "  as many as were due");
+	is(good, whole, "forward: the newest samples are in the ring");
+	is(read_value(fd) / PERIOD, 1000, "forward: the count matches the number of samples");
 	munmap((void *)ring.page, 2 * PAGE);
 	close(fd);
 }
 
-/* a backward ring that a reader empties keeps what has not been read */
+/* a writable backward ring keeps unread records */
 static void backward_kept(void)
 {
 	int fd = open_timed(true), whole = (PAGE - 1) / sizeof(struct sample);
@@ -143,8 +144,9 @@ static void backward_kept(void)
 		bail_out("no mapping");
 	ring = (struct overwritten){ page, (unsigned char *)page + PAGE, PAGE };
 	work_counted(fd, SAMPLES(whole + 10));
-	is(walk_backward(&ring, &falling), whole, "backward, writable: the oldest are kept");
-	is(falling, true, "  in order");
+	is(walk_backward(&ring, &falling), whole,
+	   "backward, writable: the oldest samples are kept");
+	is(falling, true, "backward, writable: samples are in order");
 	munmap(page, 2 * PAGE);
 	close(fd);
 }
@@ -191,7 +193,7 @@ static int receive(int socket)
 	return fd;
 }
 
-/* Return: what is wrong */
+/* Return: 0, or the number of the failed step */
 static int other_process(int socket)
 {
 	struct ring ring;
@@ -239,11 +241,11 @@ static void passed_on(void)
 	if (write(sockets[0], "d", 1) != 1)
 		bail_out("the other process is gone");
 	sleep_ms(20);
-	is(module_info().events, 1, "closed here: it is open in the other process");
+	is(module_info().events, 1, "a passed event stays open after the sender closes it");
 	close(sockets[0]);
 	waitpid(pid, &status, 0);
-	is(status, 0, "passed over a socket: it is read, mapped and reset there");
-	is(module_info().events, 0, "  and ends with it");
+	is(status, 0, "the receiver of an event can read, map and reset it");
+	is(module_info().events, 0, "a passed event ends with the receiver");
 }
 
 int main(void)
@@ -258,6 +260,6 @@ int main(void)
 	forward();
 	backward_kept();
 	passed_on();
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

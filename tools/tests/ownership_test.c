@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What taking the PMU costs, and the CPUs on which nothing is counted: they are left
- * alone, and a task that never lets go of one of them keeps nothing from being opened.
+ * The cost of taking the PMU. CPUs without events are left alone, and a task that
+ * never releases its CPU does not block opens.
  */
 #include <sched.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 #define LENGTH		(ROUNDS * WORK_ROUND + WORK_TAIL)
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
 
-/* as many as count at once on any PMU */
+/* as many as fit on any PMU */
 #define PMU_EVENTS	4
 
 #define PERFEVTSEL0	0x186
@@ -33,7 +33,7 @@
 #define FIXED_CTR_CTRL	0x38d
 #define GLOBAL_CTRL	0x38f
 
-/* calls from other CPUs that a CPU has answered */
+/* function call interrupts handled by a CPU */
 static uint64_t calls_answered(int cpu)
 {
 	unsigned long long value = 0;
@@ -68,7 +68,7 @@ static void one_cpu_pays(void)
 	int times = 100, good = 0, held, fd;
 	uint64_t before;
 
-	/* the hooks are in place from now on */
+	/* install the hooks */
 	held = open_self(&clock);
 	close(open_self(&attr));
 	before = calls_answered(1);
@@ -78,8 +78,9 @@ static void one_cpu_pays(void)
 		good += read_value(fd) == LENGTH;
 		close(fd);
 	}
-	is(good, times, "opened, counted and closed %d times on CPU 0: right each time", times);
-	between(calls_answered(1) - before, 0, times / 4, "  CPU 1 is not called for it");
+	is(good, times, "an event on CPU 0 is exact in each of %d opens", times);
+	between(calls_answered(1) - before, 0, times / 4,
+		"opens on CPU 0 rarely call CPU 1");
 	close(held);
 }
 
@@ -99,23 +100,24 @@ static void moved(void)
 	int fd;
 
 	if (!msr_read(0, GLOBAL_CTRL, &before[0]) || !msr_read(1, GLOBAL_CTRL, &before[1])) {
-		skip(3, "no MSRs here");
+		skip(3, "no msr driver");
 		return;
 	}
 	fd = open_self(&attr);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(ROUNDS);
-	ok(cpu_is_idle(1), "counting on CPU 0: CPU 1 is as it was");
+	ok(cpu_is_idle(1), "an event on CPU 0 leaves CPU 1's PMU alone");
 	cpu_pin(1);
 	work(ROUNDS);
 	msr_read(1, GLOBAL_CTRL, &held);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
-	ok(held && read_value(fd) > 2 * ROUNDS * WORK_ROUND, "moved to CPU 1: it counts on");
+	ok(held && read_value(fd) > 2 * ROUNDS * WORK_ROUND,
+	   "a task event counts on after a move to CPU 1");
 	close(fd);
 	cpu_pin(0);
 	ok(msr_read(0, GLOBAL_CTRL, &after[0]) && after[0] == before[0] &&
 	   msr_read(1, GLOBAL_CTRL, &after[1]) && after[1] == before[1] &&
-	   cpu_is_idle(0) && cpu_is_idle(1), "closed: both are as they were");
+	   cpu_is_idle(0) && cpu_is_idle(1), "both CPUs' PMUs are idle after the close");
 }
 
 static void work_there(uint64_t rounds, void *data)
@@ -126,8 +128,8 @@ static void work_there(uint64_t rounds, void *data)
 }
 
 /*
- * perf zeroes what it has used on a CPU before a process runs there that may read
- * counters. The counters are ours by then.
+ * perf clears the counters it has used on a CPU when a process that may use RDPMC is
+ * switched in. pmuring owns the counters by then.
  */
 static void dirty_counters(void)
 {
@@ -157,8 +159,8 @@ static void dirty_counters(void)
 	worker_run(&w, ROUNDS);
 	for (int i = 0; i < PMU_EVENTS; i++)
 		between(read_value(of_cpu[i]), low, high,
-			"event %d of a CPU that perf has used, where a reader comes: right", i);
-	ok(user_page_agrees(page, own), "  the reader's own, too");
+			"CPU event %d is right after perf's use and an RDPMC reader", i);
+	ok(user_page_agrees(page, own), "the RDPMC reader's own event is right");
 	cpu_pin(0);
 	user_page_unmap(page);
 	close(own);
@@ -167,7 +169,7 @@ static void dirty_counters(void)
 	worker_end(&w);
 }
 
-/* never sleeps, never is preempted by anything that is not an interrupt */
+/* never sleeps, and only interrupts preempt it */
 static pid_t hog(int cpu)
 {
 	struct sched_param top = { .sched_priority = 99 };
@@ -196,7 +198,7 @@ static int open_and_count(void)
 	return value == LENGTH && read_value(of_cpu) > 1000 ? 0 : 1;
 }
 
-/* Return: its exit status, or -1 if it is still at it after some seconds */
+/* Return: the exit status of @fn in a child, or -1 if it takes too long */
 static int in_time(int (*fn)(void))
 {
 	int status = -1;
@@ -213,19 +215,19 @@ static int in_time(int (*fn)(void))
 	return -1;
 }
 
-/* perf has used all CPUs before, and may want to clear what it left there */
+/* perf has used all CPUs, so it may want to clear their counters */
 static void a_busy_cpu(void)
 {
 	long runtime = file_number(RT_RUNTIME);
 	char text[32];
 	pid_t pid;
 
-	ok(perf_works(0) && perf_works(1), "perf has used both CPUs");
+	ok(perf_works(0) && perf_works(1), "perf counts on both CPUs");
 	cpu_pin(0);
 	file_write(RT_RUNTIME, "-1");
 	pid = hog(1);
 	sleep_ms(50);
-	is(in_time(open_and_count), 0, "a FIFO task that holds CPU 1: events open, and count");
+	is(in_time(open_and_count), 0, "events open and count while a FIFO task holds CPU 1");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	snprintf(text, sizeof(text), "%ld", runtime);
@@ -256,13 +258,13 @@ static void strangers(void)
 	chmod(PMURING_DEVICE, 0666);
 	work_counted(fd, ROUNDS);
 	info = module_info();
-	ok(info.events == 1 && info.task_hooks, "INFO tells root of all events");
-	is(in_time(a_stranger_sees), 0, "  other users of the PMU and its holder only");
+	ok(info.events == 1 && info.task_hooks, "INFO shows root all events");
+	is(in_time(a_stranger_sees), 0, "INFO shows other users only the PMU and its holder");
 	chmod(PMURING_DEVICE, DEVICE_MODE);
 	close(fd);
 }
 
-/* perf can have the PMU while others ask who has it, as often as they like */
+/* INFO in a loop does not keep perf from taking the PMU */
 static void asked_in_a_loop(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -280,7 +282,7 @@ static void asked_in_a_loop(void)
 			module_info();
 	}
 	sleep_ms(20);
-	is(module_info().holder, PMURING_HOLDER_NOBODY, "nobody holds the PMU, says INFO");
+	is(module_info().holder, PMURING_HOLDER_NOBODY, "INFO reports no holder without events");
 	for (end = now_ns() + 400000000; now_ns() < end; times++) {
 		fd = perf_open(&attr, 0, -1);
 		opened += fd >= 0;
@@ -289,7 +291,8 @@ static void asked_in_a_loop(void)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	chmod(PMURING_DEVICE, DEVICE_MODE);
-	is(opened, times, "  asked by another user in a loop: perf opens %d times of %d", opened,
+	is(opened, times,
+	   "perf opens %d times of %d while another user calls INFO in a loop", opened,
 	   times);
 }
 
@@ -310,6 +313,6 @@ int main(void)
 	strangers();
 	asked_in_a_loop();
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

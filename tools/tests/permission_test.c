@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user without privileges may do who was given the device node: watch
- * the user mode of own tasks, within a budget of memory, and nothing else.
+ * Permissions of an unprivileged user with access to the device node: user mode of the
+ * user's own tasks, within a memory budget, and nothing else.
  */
 #include <errno.h>
 #include <grp.h>
@@ -172,7 +172,7 @@ static int huge_ring_with_limit(void)
 	return map_errno(1 + 16384);
 }
 
-/* each of them fits, all of them do not; the budget is per user, not per event */
+/* each ring fits, but not all of them: the budget is per user, not per event */
 static int many_small_rings(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -193,11 +193,12 @@ static void memory(void)
 {
 	is(as_nobody(small_ring), 0, "a ring of 256 KiB without RLIMIT_MEMLOCK: allowed");
 	is(as_nobody(huge_ring), EPERM, "a ring of 64 MiB: EPERM");
-	is(as_nobody(huge_ring_with_limit), 0, "  allowed with that much RLIMIT_MEMLOCK");
+	is(as_nobody(huge_ring_with_limit), 0,
+	   "a ring of 64 MiB with a matching RLIMIT_MEMLOCK: allowed");
 	is(as_nobody(many_small_rings), EPERM, "200 rings of 256 KiB: EPERM at some point");
-	/* the memory of the dead comes back after a grace period */
+	/* the memory of dead processes is freed after a grace period */
 	sleep_ms(100);
-	is(as_nobody(small_ring), 0, "  and room again after the end of that process");
+	is(as_nobody(small_ring), 0, "a ring fits again after that process exits");
 }
 
 /*
@@ -230,7 +231,7 @@ static void node(void)
 	if (stat(PMURING_DEVICE, &st))
 		bail_out("no " PMURING_DEVICE);
 	ok(S_ISCHR(st.st_mode), PMURING_DEVICE " is a character device");
-	ok(st.st_uid == 0 && !(st.st_mode & 0077), "  of root alone by default");
+	ok(st.st_uid == 0 && !(st.st_mode & 0077), "by default only root can access the node");
 }
 
 int main(void)
@@ -244,7 +245,7 @@ int main(void)
 	who_may_what();
 	memory();
 	if (machine_is_exact())
-		is(as_nobody(kernel_address), 0, "no kernel address in a sample of user mode");
+		is(as_nobody(kernel_address), 0, "a user mode sample has no kernel address");
 	else
 		skip(1, "where a period ends is known on the PMU QEMU only");
 	node();

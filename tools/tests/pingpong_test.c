@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two tasks that take turns tens of thousands of times: counts are exact to the
- * instruction, no sample is lost that is not counted, no NMI is nobody's.
+ * Two tasks alternate tens of thousands of times: counts are exact, each lost sample
+ * is counted, and each NMI is claimed.
  *
  *	pingpong_test [SWITCHES]
  */
@@ -18,14 +18,14 @@
 #include "workload.h"
 
 #define SWITCHES	20000
-/* what surrounds a run is the same for each, so two short ones tell how long that is */
+/* the overhead of each run is the same, so two short runs measure it */
 #define SHORT		50
 #define LOOPS		100
 #define ROUND		(2 * LOOPS + WORK_PINGPONG_ROUND)
 /* the loop's jumps, the round's, two system calls */
 #define ROUND_BRANCHES	(LOOPS + 3)
 #define EVENTS		3
-/* how far beyond the end of its period an event may be before it is served */
+/* events between the end of a period and its overflow handler */
 #define SKID		256
 
 struct counted {
@@ -41,7 +41,7 @@ static void check_growth(const uint64_t values[3], const struct counted *counted
 	uint64_t want = rounds * counted->per_round;
 
 	between(values[2] - 2 * values[1] + values[0] + machine_slack(want), want,
-		want + 2 * machine_slack(want), "%s: exact", counted->what);
+		want + 2 * machine_slack(want), "%s: the count is exact", counted->what);
 }
 
 /* What the scheduler has counted itself, of both kinds. */
@@ -78,7 +78,7 @@ static void counting_switches(void)
 	players_run(&p, rounds);
 	for (int i = 0; i < 2; i++) {
 		is(read_value(fds[i]), switches_of(p.workers[i].pid) - before[i],
-		   "context switches: as the scheduler says");
+		   "context switches match the scheduler's count");
 		close(fds[i]);
 	}
 	players_end(&p);
@@ -121,7 +121,7 @@ static void add_period(const struct record *rec, void *data)
 		*sum += rec->field[1];
 }
 
-/* Nothing of the count is in no sample, but for what is no whole period yet. */
+/* The samples cover the whole count except the last, open period. */
 static void all_is_in_samples(int fd, struct ring *ring, uint64_t period)
 {
 	uint64_t value, sum = 0;
@@ -130,10 +130,12 @@ static void all_is_in_samples(int fd, struct ring *ring, uint64_t period)
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	value = read_value(fd);
 	tally = drain(ring, add_period, &sum);
-	ok(tally.samples > rounds * ROUND / period / 2, "period %d: samples", (int)period);
-	between(value - sum, 0, period + SKID, "  the sum of their periods is the count");
-	is(sum % period, 0, "  each stands for whole periods");
-	is(tally.lost + tally.throttles + tally.broken, 0, "  and there is nothing else");
+	ok(tally.samples > rounds * ROUND / period / 2,
+	   "period %d: the ring has samples", (int)period);
+	between(value - sum, 0, period + SKID, "the periods add up to the count");
+	is(sum % period, 0, "each sample covers whole periods");
+	is(tally.lost + tally.throttles + tally.broken, 0,
+	   "no loss, no throttling, no broken record");
 }
 
 static void sampling_both(uint64_t period)
@@ -159,7 +161,7 @@ static void sampling_both(uint64_t period)
 	players_end(&p);
 }
 
-/* A ring that is soon full: what finds no room is counted, with times and all. */
+/* A small ring: lost samples are counted. */
 static void losing(uint64_t period)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, period,
@@ -182,7 +184,7 @@ static void losing(uint64_t period)
 	tally = drain(&ring, NULL, NULL);
 	ok(count.lost, "a small ring loses samples");
 	between(tally.samples + count.lost, (count.value - SKID) / period - 1,
-		count.value / period, "  and each of them is counted");
+		count.value / period, "a small ring: each lost sample is counted");
 	ring_unmap(&ring);
 	close(fd);
 	players_end(&p);
@@ -205,6 +207,6 @@ int main(int argc, char **argv)
 	sampling_both(ROUND - 1);
 	sampling_both(ROUND + 1);
 	losing(499);
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who comes before whom: pinned events have a counter or fail, those of the CPU
- * before those of the task, all of them before flexible ones; and an exclusive
- * group has the PMU for itself.
+ * Scheduling priority: pinned events have a counter or fail. CPU events come before
+ * task events, and pinned events before flexible ones. An exclusive group has the PMU
+ * to itself.
  */
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -21,7 +21,7 @@
 /* exists on general counters only, as the one below */
 #define BRANCHES	0x00c4
 #define INSTRUCTIONS	0x10000c0
-/* several turns of those who wait */
+/* several rotations */
 #define LONG		(30 * 1000000 / WORK_ROUND)
 
 enum rank { FLEXIBLE, PINNED, EXCLUSIVE };
@@ -56,7 +56,7 @@ static void close_many(const int *fds, int number)
 		close(fds[i]);
 }
 
-/* An event that has failed reads as the end of a file. */
+/* read() of a failed event returns 0, as at end of file. */
 static bool has_failed(int fd)
 {
 	uint64_t words[3];
@@ -86,24 +86,26 @@ static void too_many_pinned(void)
 	int fds[MANY];
 
 	open_many(fds, general, PINNED, 0, -1);
-	is(failed(fds, general), 0, "as many pinned events as counters");
+	is(failed(fds, general), 0, "no pinned event fails if each has a counter");
 	fds[general] = open_ranked(PINNED, 0, -1);
-	ok(has_failed(fds[general]), "  one more fails, and reads as an end");
-	is(failed(fds, general), 0, "  the others do not");
+	ok(has_failed(fds[general]), "one pinned event too many fails and reads 0 bytes");
+	is(failed(fds, general), 0, "one pinned event too many does not make others fail");
 	switch_event(fds[general], PERF_EVENT_IOC_ENABLE);
-	ok(has_failed(fds[general]), "  nor does ENABLE help while there is no room");
+	ok(has_failed(fds[general]), "ENABLE without a free counter leaves the event failed");
 	close(fds[0]);
 	work(ROUNDS);
-	ok(has_failed(fds[general]), "  room does not either");
+	ok(has_failed(fds[general]), "a free counter without ENABLE leaves the event failed");
 	switch_event(fds[general], PERF_EVENT_IOC_ENABLE);
-	ok(!has_failed(fds[general]), "  both do");
+	ok(!has_failed(fds[general]), "ENABLE with a free counter clears the failure");
 	before = read_count(fds[general]);
 	work(ROUNDS);
 	after = read_count(fds[general]);
-	between(after.value - before.value, ROUNDS, ROUNDS + 1000, "  then it counts");
-	is(after.running - before.running, after.enabled - before.enabled, "  all the time");
+	between(after.value - before.value, ROUNDS, ROUNDS + 1000,
+		"an event counts after the failure is cleared");
+	is(after.running - before.running, after.enabled - before.enabled,
+	   "an event runs all the time after the failure is cleared");
 	switch_event(fds[1], PERF_EVENT_IOC_DISABLE);
-	ok(!has_failed(fds[1]), "an event that is off has not failed");
+	ok(!has_failed(fds[1]), "a disabled pinned event has not failed");
 	close_many(fds + 1, general);
 }
 
@@ -116,16 +118,17 @@ static void pinned_comes_before_flexible(void)
 	fd = open_ranked(PINNED, 0, -1);
 	work(LONG);
 	counts_always(fd, "a pinned event takes a counter at once, and keeps it");
-	ok(read_count(fd).value >= LONG, "  and misses nothing");
+	ok(read_count(fd).value >= LONG, "a pinned event misses nothing");
 	close_many(flexible, 2 * general);
 
 	open_many(flexible, general, FLEXIBLE, -1, 0);
 	close(fd);
 	fd = open_ranked(PINNED, 0, -1);
 	work(LONG);
-	counts_always(fd, "  before flexible ones of the CPU, too");
+	counts_always(fd, "a pinned task event comes before flexible CPU events");
 	count = read_count(flexible[0]);
-	ok(count.running && count.running < count.enabled, "  which wait now and then");
+	ok(count.running && count.running < count.enabled,
+	   "a flexible CPU event waits for a pinned task event");
 	close_many(flexible, general);
 	close(fd);
 }
@@ -138,23 +141,23 @@ static void cpu_comes_before_task(void)
 	work(ROUNDS);
 	cpu = open_ranked(PINNED, -1, 0);
 	work(ROUNDS);
-	counts_always(cpu, "a pinned event of the CPU takes a counter from the task's");
-	is(failed(fds, general), 1, "  of which one fails");
+	counts_always(cpu, "a pinned CPU event takes a counter from a pinned task event");
+	is(failed(fds, general), 1, "one pinned task event fails without its counter");
 	close(cpu);
 	for (int i = 0; i < general; i++)
 		switch_event(fds[i], PERF_EVENT_IOC_ENABLE);
-	is(failed(fds, general), 0, "  until it is enabled again");
+	is(failed(fds, general), 0, "ENABLE clears the failure after the CPU event is closed");
 	close_many(fds, general);
 
 	open_many(fds, general, PINNED, -1, 0);
 	cpu = open_ranked(PINNED, 0, -1);
-	ok(has_failed(cpu), "a task's pinned event finds no room among the CPU's");
-	is(failed(fds, general), 0, "  which do not mind");
+	ok(has_failed(cpu), "a pinned task event fails if CPU events hold all counters");
+	is(failed(fds, general), 0, "a pinned task event does not disturb pinned CPU events");
 	close(cpu);
 	close_many(fds, general);
 }
 
-/* Who is not on its CPU has not failed. */
+/* A pinned event fails only on its own CPU. */
 static void pinned_elsewhere(void)
 {
 	int fds[MANY];
@@ -164,12 +167,12 @@ static void pinned_elsewhere(void)
 		return;
 	}
 	open_many(fds, general + 1, PINNED, 0, 1);
-	is(failed(fds, general + 1), 0, "pinned events of another CPU have not failed here");
+	is(failed(fds, general + 1), 0, "pinned events on another CPU have not failed");
 	cpu_pin(1);
 	work(ROUNDS);
 	cpu_pin(0);
-	is(failed(fds, general + 1), 1, "  but there they do");
-	ok(has_failed(fds[general]), "  the last one");
+	is(failed(fds, general + 1), 1, "one pinned event too many fails when the task runs there");
+	ok(has_failed(fds[general]), "the last pinned event is the one that fails");
 	close_many(fds, general + 1);
 }
 
@@ -184,20 +187,21 @@ static void pinned_group(void)
 	sibling = door_open_event(&attr, 0, -1, leader, 0);
 	if (sibling < 0)
 		bail_out("no sibling");
-	ok(has_failed(leader), "a pinned group for which there is no room fails");
+	ok(has_failed(leader), "a pinned group without room fails");
 	is(read_count(sibling).running, read_count(sibling).enabled,
-	   "  its sibling stands still");
+	   "the sibling of a failed group has no waiting time");
 	close(fds[0]);
 	switch_event(leader, PERF_EVENT_IOC_ENABLE);
 	work(ROUNDS);
-	counts_always(leader, "  and comes back with ENABLE");
-	between(read_count(sibling).value, ROUNDS, ROUNDS + 1000, "  whole");
+	counts_always(leader, "ENABLE restores a failed pinned group");
+	between(read_count(sibling).value, ROUNDS, ROUNDS + 1000,
+		"the sibling of a restored group counts");
 	close(sibling);
 	close(leader);
 	close_many(fds + 1, general - 2);
 }
 
-/* Together they have counted for no longer than either was on, and a moment alone. */
+/* The running times add up to the enabled time, so the two never ran together. */
 static void takes_turns(int one, int other, const char *what)
 {
 	uint64_t moment = now_ns();
@@ -211,7 +215,7 @@ static void takes_turns(int one, int other, const char *what)
 	ok(a.running && b.running, "%s: both count", what);
 	between(a.running + b.running, b.enabled * 9 / 10,
 		a.enabled > b.enabled ? a.enabled + moment : b.enabled + moment,
-		"  but never at once");
+		"two that exclude each other do not run at the same time");
 }
 
 static void exclusive_shares_with_nobody(void)
@@ -222,13 +226,13 @@ static void exclusive_shares_with_nobody(void)
 
 	work(LONG);
 	takes_turns(exclusive, other, "an exclusive event and another");
-	counts_always(soft, "  software counts beside both");
+	counts_always(soft, "a software event counts beside exclusive ones");
 	close(other);
 	switch_event(exclusive, PERF_EVENT_IOC_ENABLE);
 	cpu = open_ranked(FLEXIBLE, -1, 0);
 	work(LONG);
 	switch_event(cpu, PERF_EVENT_IOC_DISABLE);
-	ok(read_count(cpu).running, "one of the CPU has its turns as well");
+	ok(read_count(cpu).running, "a CPU event rotates with an exclusive task event");
 	close(cpu);
 	close(exclusive);
 
@@ -245,15 +249,16 @@ static void exclusive_and_pinned(void)
 	int pinned = open_ranked(PINNED, 0, -1), exclusive = open_ranked(EXCLUSIVE, 0, -1);
 
 	work(LONG);
-	counts_always(pinned, "a pinned event counts, whoever wants the PMU for itself");
-	is(read_count(exclusive).running, 0, "  who has to wait for it to end");
+	counts_always(pinned, "a pinned event keeps its counter from an exclusive event");
+	is(read_count(exclusive).running, 0, "an exclusive event waits for a pinned event");
 	close(pinned);
 	work(ROUNDS);
-	ok(read_count(exclusive).value >= ROUNDS, "  and then counts");
+	ok(read_count(exclusive).value >= ROUNDS,
+	   "an exclusive event counts after the pinned event is closed");
 	close(exclusive);
 }
 
-/* Hardware that joins a group of software brings the rules with it. */
+/* The exclusive rules apply once a hardware member joins a software group. */
 static void exclusive_by_joining(bool leader_is_exclusive, const char *what)
 {
 	enum rank of_leader = leader_is_exclusive ? EXCLUSIVE : FLEXIBLE;
@@ -281,7 +286,8 @@ static void exclusive_by_joining(bool leader_is_exclusive, const char *what)
 	ran[1] = after[1].running - before[1].running;
 	ok(ran[0] && ran[1], "%s: both count", what);
 	between(ran[0] + ran[1], (after[0].enabled - before[0].enabled) * 9 / 10,
-		after[0].enabled - before[0].enabled, "  but never at once");
+		after[0].enabled - before[0].enabled,
+		"two that exclude each other do not run at the same time");
 	close(sibling);
 	close(leader);
 	close(other);

@@ -33,11 +33,11 @@ static void without_ring(void)
 	struct ring ring;
 	int fd = open_self(&attr);
 
-	is(poll_now(fd), POLLHUP, "no ring: POLLHUP");
+	is(poll_now(fd), POLLHUP, "POLLHUP without a ring");
 	map_ring(&ring, fd, 1);
-	is(poll_now(fd), 0, "a ring without records: nothing");
+	is(poll_now(fd), 0, "no event for an empty ring");
 	ring_unmap(&ring);
-	is(poll_now(fd), POLLHUP, "unmapped again: POLLHUP");
+	is(poll_now(fd), POLLHUP, "POLLHUP after unmapping the ring");
 	close(fd);
 }
 
@@ -53,11 +53,11 @@ static void wakeup_events(void)
 	work_counted(fd, SAMPLES(2));
 	is(poll_now(fd), 0, "wakeup_events 3: two samples do not wake");
 	work_counted(fd, SAMPLES(1));
-	is(poll_now(fd), POLLIN, "  the third does");
-	is(poll_now(fd), 0, "  once");
-	is(drain(&ring, NULL, NULL).samples, 3, "  with three samples in the ring");
+	is(poll_now(fd), POLLIN, "wakeup_events 3: the third sample wakes");
+	is(poll_now(fd), 0, "a wakeup is reported once");
+	is(drain(&ring, NULL, NULL).samples, 3, "wakeup_events 3: the ring holds three samples");
 	work_counted(fd, SAMPLES(3));
-	is(poll_now(fd), POLLIN, "  and so do the next three");
+	is(poll_now(fd), POLLIN, "wakeup_events 3: the next three samples wake");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -76,13 +76,13 @@ static void wakeup_watermark(void)
 	work_counted(fd, SAMPLES(2));
 	is(poll_now(fd), 0, "wakeup_watermark 40: 32 bytes do not wake");
 	work_counted(fd, SAMPLES(1));
-	is(poll_now(fd), POLLIN, "  48 do");
-	is(poll_now(fd), 0, "  once");
+	is(poll_now(fd), POLLIN, "wakeup_watermark 40: 48 bytes wake");
+	is(poll_now(fd), 0, "a wakeup is reported once");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* without a word on it, a reader is woken when half of the ring is written */
+/* by default a reader is woken when half of the ring is written */
 static void half_a_ring(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD, PERF_SAMPLE_IP);
@@ -91,9 +91,9 @@ static void half_a_ring(void)
 
 	map_ring(&ring, fd, 1);
 	work_counted(fd, SAMPLES(128));
-	is(poll_now(fd), 0, "no wakeup given: 2048 of 4096 bytes do not wake");
+	is(poll_now(fd), 0, "default wakeup: 2048 of 4096 bytes do not wake");
 	work_counted(fd, SAMPLES(1));
-	is(poll_now(fd), POLLIN, "  the record beyond them does");
+	is(poll_now(fd), POLLIN, "default wakeup: the next record wakes");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -132,7 +132,7 @@ static void sleeping_reader(void)
 	close(sleeper.fd);
 }
 
-/* after the end of its task an event has nothing more to tell, but can be read */
+/* after its task exits an event reports POLLHUP, but is readable */
 static void task_exit(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -149,16 +149,16 @@ static void task_exit(void)
 	attr.disabled = 0;
 	sleeper.fd = open_event(&attr, pid, -1);
 	map_ring(&ring, sleeper.fd, 1);
-	is(poll_now(sleeper.fd), 0, "the task lives: nothing");
+	is(poll_now(sleeper.fd), 0, "no POLLHUP while the task lives");
 	pthread_create(&thread, NULL, sleep_in_poll, &sleeper);
 	sleep_ms(20);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	pthread_join(thread, NULL);
-	is(sleeper.revents, POLLHUP, "the end of the task wakes a sleeper: POLLHUP");
-	is(poll_now(sleeper.fd), POLLHUP, "  and it stays so");
+	is(sleeper.revents, POLLHUP, "the task's exit wakes a sleeper with POLLHUP");
+	is(poll_now(sleeper.fd), POLLHUP, "POLLHUP stays after the task's exit");
 	value = read_value(sleeper.fd);
-	is(read_value(sleeper.fd), value, "  the count can still be read");
+	is(read_value(sleeper.fd), value, "the count is readable after the task's exit");
 	ring_unmap(&ring);
 	close(sleeper.fd);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suspend, as far as the kernel's own test of it goes: everything is stopped and
- * started again but for the firmware. Events count on as if nothing had been.
+ * Suspend as far as the kernel's pm_test goes: everything but the firmware stops and
+ * starts again. Events count on as before.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,10 +70,10 @@ static void task_event(const char *level)
 	fd = open_event(&attr, w.pid, -1);
 	counted(fd, &w, ROUNDS);
 	usual = counted(fd, &w, ROUNDS);
-	ok(suspend_to(level), "%s: there and back", level);
+	ok(suspend_to(level), "%s: suspend and resume succeed", level);
 	between(counted(fd, &w, ROUNDS), usual,
 		usual + RESTART + machine_slack(LENGTH),
-		"  a task counts as before");
+		"a task event counts as before the suspend");
 	longer = usual + (LONG_ROUNDS - ROUNDS) * WORK_ROUND;
 	before = read_value(fd);
 	worker_order(&w, LONG_ROUNDS);
@@ -81,7 +81,7 @@ static void task_event(const char *level)
 	worker_wait(&w);
 	between(read_value(fd) - before, longer,
 		longer + RESTART + machine_slack(longer),
-		"  one that was at work is counted whole");
+		"a task suspended during its work is fully counted");
 	close(fd);
 	worker_end(&w);
 }
@@ -103,11 +103,12 @@ static void cpu_event(const char *level)
 	suspend_to(level);
 	value = read_value(fd);
 	worker_run(&w, ROUNDS);
-	between(read_value(fd) - value, LENGTH, UINT64_MAX >> 1, "  a CPU's event counts on");
+	between(read_value(fd) - value, LENGTH, UINT64_MAX >> 1,
+		"a CPU event counts after the resume");
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	value = read_value(fd);
 	tally = drain(&ring, NULL, NULL);
-	is(tally.samples + tally.lost, value / PERIOD, "  count / period samples");
+	is(tally.samples + tally.lost, value / PERIOD, "a CPU event has count / period samples");
 	ring_unmap(&ring);
 	close(fd);
 	worker_end(&w);
@@ -138,7 +139,8 @@ int main(void)
 	}
 	file_write(PM_TEST, "none");
 	is(module_info().events, 0, "no event is left");
-	ok(perf_works(0) && perf_works(last_cpu), "perf counts and samples right on both ends");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(perf_works(0) && perf_works(last_cpu),
+	   "perf counts and samples correctly on the first and last CPU");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the PMU of this CPU model needs: smallest periods, loads that are
- * multiples of 64, and raw events that are refused because they would count
- * wrongly. make check runs it on several models (scripts/check/e2e.sh).
+ * Quirks of this CPU model's PMU: smallest periods, loads that are multiples of 64,
+ * and raw events that are refused because they would count wrongly. make check runs
+ * this on several models (scripts/check/e2e.sh).
  */
 #include <cpuid.h>
 #include <errno.h>
@@ -87,18 +87,20 @@ static void check_period(const char *what, uint64_t config, uint64_t min)
 	int fd = open_self(&attr);
 
 	ok(fd >= 0, "%s: period %llu opens", what, (unsigned long long)min);
-	gives(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL, "  one less cannot be set");
+	gives(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL,
+	      "PERIOD refuses a period below the minimum");
 	period = min;
-	gives(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), 0, "  and this one can");
+	gives(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), 0, "PERIOD accepts the smallest period");
 	close(fd);
 	attr.sample_period = min - 1;
-	gives(try_open(&attr), min > 1 ? EINVAL : 0, "  one less does not open, but that 0 counts");
+	gives(try_open(&attr), min > 1 ? EINVAL : 0,
+	      "an open below the smallest period is refused, except 0");
 	attr.sample_period = 1;
 	attr.freq = 1;
-	gives(try_open(&attr), 0, "  a frequency is no period");
+	gives(try_open(&attr), 0, "the smallest period does not apply to a frequency");
 }
 
-/* What an event of CPU 0 that counts nothing has been loaded with, or 0. */
+/* The initial load of an event on CPU 0 that counts nothing, or 0. */
 static uint64_t load_of(uint64_t period)
 {
 	struct perf_event_attr attr = sampled(RETIRED, period);
@@ -129,7 +131,8 @@ static void check_loads(const struct model *model)
 	   "a counter of INST_RETIRED is loaded with a multiple of %llu",
 	   (unsigned long long)step);
 	is(load_of(model->retired_min > 2 ? model->retired_min : 2),
-	   model->retired_min > 2 ? model->retired_min : 2, "  and with the smallest period");
+	   model->retired_min > 2 ? model->retired_min : 2,
+	   "INST_RETIRED is loaded with the smallest period");
 }
 
 static void add_period(const struct record *rec, void *sum)
@@ -138,7 +141,7 @@ static void add_period(const struct record *rec, void *sum)
 		*(uint64_t *)sum += rec->field[0];
 }
 
-/* Whatever the counter was loaded with, the samples stand for what was counted. */
+/* The samples add up to the count, whatever the load of the counter. */
 static void check_sum(const struct model *model)
 {
 	struct perf_event_attr attr = sampled(RETIRED, SOME_PERIOD);
@@ -156,10 +159,10 @@ static void check_sum(const struct model *model)
 	work_counted(fd, ROUNDS);
 	count = read_value(fd);
 	tally = drain(&ring, add_period, &sum);
-	is(tally.lost, 0, "periods of %d: nothing is lost", SOME_PERIOD);
-	is(sum, tally.samples * SOME_PERIOD, "  each sample stands for one");
+	is(tally.lost, 0, "period %d: no sample is lost", SOME_PERIOD);
+	is(sum, tally.samples * SOME_PERIOD, "each sample covers one period");
 	ok(sum <= count && count - sum < SOME_PERIOD + model->retired_step,
-	   "  together for the count but for the last one: %llu of %llu",
+	   "the samples cover all but the last period: %llu of %llu",
 	   (unsigned long long)sum, (unsigned long long)count);
 	ring_unmap(&ring);
 	close(fd);
@@ -172,9 +175,10 @@ static void check_events(const struct model *model)
 	gives(try_open(&attr), EINVAL, "event %04llx needs a further register: EINVAL",
 	      (unsigned long long)model->refused);
 	attr = raw(model->allowed);
-	gives(try_open(&attr), 0, "  %04llx needs none", (unsigned long long)model->allowed);
+	gives(try_open(&attr), 0, "event %04llx needs no further register and opens",
+	      (unsigned long long)model->allowed);
 	attr = raw(0x0400);
-	gives(try_open(&attr), EINVAL, "  0400 is no event");
+	gives(try_open(&attr), EINVAL, "event 0400 does not exist: EINVAL");
 }
 
 static void check_notice(const struct model *model)
@@ -196,8 +200,8 @@ static void check_notice(const struct model *model)
 			found = strstr(line, "errat");
 	}
 	close(log);
-	is(!!found, model->notice, "the module tells of errata of %s%s", model->name,
-	   model->notice ? "" : ": there are none to tell");
+	is(!!found, model->notice, "the module logs the errata of %s%s", model->name,
+	   model->notice ? "" : ": none");
 }
 
 int main(void)

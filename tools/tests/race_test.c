@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything at once: threads that open, close, map, unmap, read, poll and
- * command the same few events in random order, tasks that die while they are
- * watched, readers that are killed. What is checked is that the kernel has
- * nothing to say and that nothing is left over.
+ * Races: threads open, close, map, unmap, read, poll and command the same few events
+ * in random order, while counted tasks die and readers are killed. The test checks
+ * that the kernel log is clean and that no event is left.
  */
 #include <poll.h>
 #include <signal.h>
@@ -48,7 +47,7 @@ static void open_one(uint64_t *seed)
 	storm_put(fd, slot(seed));
 }
 
-/* mapped, used as a reader would, and unmapped, whatever became of the descriptor */
+/* map, read and unmap, even if another thread has closed the descriptor */
 static void map_one(uint64_t *seed)
 {
 	size_t pages = 1 + (1UL << next(seed) % 4);
@@ -117,7 +116,7 @@ static void play(unsigned int seconds)
 	   THREADS, SLOTS);
 }
 
-/* the process that is watched, and the one that watches, are killed at any moment */
+/* kill the counted process and the one that counts it at any moment */
 static void kill_both(int times)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 5003,
@@ -189,11 +188,11 @@ int main(void)
 	play(seconds);
 	kill_both(60);
 	close_in_any_order(300);
-	/* events go after a grace period, and those of dead processes in their time */
+	/* events are freed after a grace period, those of dead processes later */
 	sleep_ms(200);
 	info = module_info();
 	is(info.events, 0, "no event is left");
-	is(hooks_remain(), 0, "nor the context-switch hook");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	is(hooks_remain(), 0, "no context-switch hook is left");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rate limit: an event that samples at most as often as max_sample_rate says
- * loses nothing, one that samples more often gets the limit, in each tick.
+ * The rate limit: an event below max_sample_rate loses nothing, and an event above it
+ * gets the limit in each tick.
  */
 #include <sys/ioctl.h>
 #include <time.h>
@@ -59,7 +59,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /**
- * struct outcome - what became of one event
+ * struct outcome - results of one event
  * @story: its records
  * @value: its count
  * @running: ns for which it counted
@@ -113,8 +113,8 @@ static struct outcome sample(struct perf_event_attr *attr, pid_t pid, int cpu, u
 }
 
 /*
- * A busy task, and an idle CPU, whose clock's samples are the limit's. A sample stands
- * for all periods that ended while interrupts were off.
+ * Sample a busy task and an idle CPU with the clock at the limit. A sample covers all
+ * periods that ended while interrupts were off.
  */
 static void at_the_limit(uint64_t limit, bool busy)
 {
@@ -128,9 +128,9 @@ static void at_the_limit(uint64_t limit, bool busy)
 	out = busy ? sample(&attr, 0, -1, ns, spin) : sample(&attr, -1, 0, ns, rest);
 	due = out.value / (SECOND / limit);
 	between(out.story.periods / (SECOND / limit), due - least(due, 1), due,
-		"limit %llu, asked for by %s: all of %llu samples", (unsigned long long)limit,
+		"limit %llu, requested on %s: all of %llu samples", (unsigned long long)limit,
 		busy ? "a busy task" : "an idle CPU", (unsigned long long)due);
-	is(out.story.throttles, 0, "  never throttled");
+	is(out.story.throttles, 0, "an event at the limit is never throttled");
 }
 
 /*
@@ -162,10 +162,12 @@ static void clock_beyond(uint64_t limit, unsigned int percent)
 	out = sample(&attr, -1, 0, 2 * SECOND, rest);
 	get_the_limit(&out, limit, out.value / attr.sample_period, "clock");
 	if (out.story.samples > 2)
-		between(out.story.longest_gap, 1, wait + 2 * tick_ns(), "  in each tick");
+		between(out.story.longest_gap, 1, wait + 2 * tick_ns(),
+			"a throttled event samples in each tick");
 	else
 		skip(1, "too few samples");
-	between(out.story.throttles - out.story.unthrottles, 0, 1, "  in pairs");
+	between(out.story.throttles - out.story.unthrottles, 0, 1,
+		"THROTTLE and UNTHROTTLE come in pairs");
 }
 
 static void instructions(uint64_t limit, unsigned int percent)

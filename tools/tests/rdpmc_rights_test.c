@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may read counters: only who has an event mapped, as long as it is, and
- * nothing of others.
+ * RDPMC permission: only a process with a mapped event may read counters, only while
+ * it is mapped, and never the counts of others.
  */
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -21,7 +21,7 @@
 
 #define PAGE		4096UL
 
-/* Return: what a child says that does as it is told */
+/* Return: the wait status of a child that runs @fn */
 static int in_child(int (*fn)(void *), void *data)
 {
 	int status;
@@ -61,7 +61,7 @@ static int child_maps_the_same(void *data)
 	return read_user_page(page).index || !rdpmc_faults(0);
 }
 
-/* an event has one page, and who sees it must be able to believe it */
+/* an event has one page, so it must be valid for each process that maps it */
 static void seen_by_two(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -70,15 +70,15 @@ static void seen_by_two(void)
 
 	page = user_page_map(fd);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
-	ok(read_user_page(page).index, "mapped by the one that is counted: an index");
-	is(in_child(child_maps_the_same, &fd), 0, "  by another as well: none, for neither");
+	ok(read_user_page(page).index, "the page has an index if the counted process maps it");
+	is(in_child(child_maps_the_same, &fd), 0, "a second process maps it: neither has an index");
 	again = user_page_map(fd);
-	is(read_user_page(page).index, 0, "  for as long as it is mapped");
-	ok(read_user_page(page).count <= read_value(fd), "  the count is an older one");
+	is(read_user_page(page).index, 0, "no index while the page is mapped");
+	ok(read_user_page(page).count <= read_value(fd), "the page's count is not ahead of read()");
 	user_page_unmap(page);
 	user_page_unmap(again);
 	page = user_page_map(fd);
-	ok(read_user_page(page).index, "mapped anew: an index");
+	ok(read_user_page(page).index, "a new mapping has an index");
 	user_page_unmap(page);
 	close(fd);
 }
@@ -89,28 +89,29 @@ static void rights(void)
 	volatile struct perf_event_mmap_page *page, *second, *moved;
 	int fd = open_self(&attr), good = 0;
 
-	ok(rdpmc_faults(0), "no event mapped: RDPMC faults");
+	ok(rdpmc_faults(0), "RDPMC faults without a mapped event");
 	for (int i = 0; i < 1000; i++)
 		good += mmap(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED;
-	is(good, 1000, "1000 mappings that fail");
-	ok(rdpmc_faults(0), "  give no right");
+	is(good, 1000, "1000 mappings fail");
+	ok(rdpmc_faults(0), "RDPMC faults after failed mappings");
 	page = user_page_map(fd);
-	ok(!rdpmc_faults(0), "mapped: RDPMC works");
-	is(in_child(child_faults, NULL), 1 << 8, "  not in a forked child");
-	is(in_child(child_maps_itself, NULL), 2 << 8, "  which gets and loses a right of its own");
+	ok(!rdpmc_faults(0), "RDPMC works with a mapped event");
+	is(in_child(child_faults, NULL), 1 << 8, "RDPMC faults in a forked child");
+	is(in_child(child_maps_itself, NULL), 2 << 8,
+	   "a child's RDPMC works only while its own event is mapped");
 	second = user_page_map(fd);
 	user_page_unmap(page);
-	ok(!rdpmc_faults(0), "one mapping of two is left: it works");
+	ok(!rdpmc_faults(0), "RDPMC works while one of two mappings is left");
 	moved = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	moved = mremap((void *)second, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, moved);
-	ok(moved != MAP_FAILED && !rdpmc_faults(0), "moved: it works");
+	ok(moved != MAP_FAILED && !rdpmc_faults(0), "RDPMC works after mremap");
 	close(fd);
-	ok(!rdpmc_faults(0), "closed, still mapped: it works");
+	ok(!rdpmc_faults(0), "RDPMC works after close while mapped");
 	user_page_unmap(moved);
-	ok(rdpmc_faults(0), "unmapped: RDPMC faults");
+	ok(rdpmc_faults(0), "RDPMC faults after unmap");
 }
 
-/* a child that gets the mapping, but not the right, must be told so by the page */
+/* a child inherits the mapping but not the permission, so the page has no index */
 static int child_reads_it(void *data)
 {
 	volatile struct perf_event_mmap_page *page = data;
@@ -126,20 +127,21 @@ static void inherited(void)
 
 	page = user_page_map(fd);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
-	is(madvise((void *)page, PAGE, MADV_DOFORK), 0, "a mapping that children inherit");
-	is(in_child(child_reads_it, (void *)page), 0, "  the child may not read: no index for it");
+	is(madvise((void *)page, PAGE, MADV_DOFORK), 0, "MADV_DOFORK succeeds");
+	is(in_child(child_reads_it, (void *)page), 0,
+	   "the child's page has no index and RDPMC faults");
 	user_page_unmap(page);
 	page = user_page_map(fd);
-	ok(read_user_page(page).index, "  mapped anew: an index");
+	ok(read_user_page(page).index, "a new mapping has an index");
 	user_page_unmap(page);
 	close(fd);
-	ok(rdpmc_faults(0), "  unmapped: RDPMC faults");
+	ok(rdpmc_faults(0), "RDPMC faults after unmap");
 }
 
 /*
- * Many that live at once: one of them gets the memory that held another's address space.
+ * Many processes at once, so that one of them reuses the memory of a freed mm_struct.
  *
- * Return: how many of them that map the event may not read its counter
+ * Return: how many of them map the event without permission to read the counter
  */
 static int without_right(int fd, int times)
 {
@@ -190,7 +192,7 @@ static int child_maps_and_ends(void *data)
 	return read(handed->ready, &byte, 1) != 1;
 }
 
-/* the kernel gives the next process the memory that held the last one's address space */
+/* the kernel reuses the mm_struct of the last process for the next one */
 static void after_the_end(void)
 {
 	int pair[2], times = 40, pidfd, fd;
@@ -213,7 +215,7 @@ static void after_the_end(void)
 		bail_out("the child is gone");
 	waitpid(pid, NULL, 0);
 	is(without_right(fd, times), times,
-	   "its process has ended, others map it: no right, whatever their address");
+	   "other processes that map a dead process's event may not use RDPMC");
 	user_page_unmap(page);
 	close(fd);
 	close(pidfd);
@@ -235,7 +237,7 @@ static void forbid(uint64_t argument, void *data)
 	set_policy(argument ? "1" : "0");
 }
 
-/* root can forbid it for the whole machine, or allow it to everybody */
+/* root can forbid RDPMC for the whole machine, or allow it for all processes */
 static void policy(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -252,26 +254,26 @@ static void policy(void)
 	fd = open_self(&attr);
 	page = user_page_map(fd);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
-	is(page->cap_user_rdpmc, 0, "rdpmc=0: the page shows no counter");
-	ok(read_user_page(page).count <= read_value(fd), "  the count is an older one");
-	ok(rdpmc_faults(0), "  RDPMC faults");
+	is(page->cap_user_rdpmc, 0, "rdpmc=0: cap_user_rdpmc is 0");
+	ok(read_user_page(page).count <= read_value(fd), "the page's count is not ahead of read()");
+	ok(rdpmc_faults(0), "rdpmc=0: RDPMC faults");
 	user_page_unmap(page);
 	set_policy("1");
 	page = user_page_map(fd);
-	ok(read_user_page(page).index, "rdpmc=1: an index");
+	ok(read_user_page(page).index, "rdpmc=1: the page has an index");
 	worker_run(&root, 0);
 	sleep_ms(20);
-	is(page->cap_user_rdpmc, 0, "set to 0 while it is mapped: none any more");
-	ok(read_user_page(page).count <= read_value(fd), "  the count is an older one");
+	is(page->cap_user_rdpmc, 0, "rdpmc=0 while mapped: cap_user_rdpmc is 0");
+	ok(read_user_page(page).count <= read_value(fd), "the page's count is not ahead of read()");
 	worker_run(&root, 1);
 	user_page_unmap(page);
-	ok(rdpmc_faults(0), "set to 1, unmapped: RDPMC faults");
+	ok(rdpmc_faults(0), "rdpmc=1, unmapped: RDPMC faults");
 
 	set_policy("2");
-	ok(!rdpmc_faults(0), "rdpmc=2: RDPMC works everywhere");
+	ok(!rdpmc_faults(0), "rdpmc=2: RDPMC works without an event");
 	page = user_page_map(fd);
 	user_page_unmap(page);
-	ok(!rdpmc_faults(0), "  after an event was mapped and unmapped as well");
+	ok(!rdpmc_faults(0), "rdpmc=2: RDPMC works after map and unmap");
 	set_policy("1");
 	close(fd);
 	worker_end(&root);
@@ -293,8 +295,8 @@ static int all_counters(uint32_t *counters)
 }
 
 /*
- * Return: counters that are not the event's own and hold a count. When Linux
- * tests a PMU it leaves a small number behind.
+ * Return: number of other counters that hold a count. Linux leaves a small number in
+ * a counter when it tests the PMU.
  */
 static int foreign(uint32_t own)
 {
@@ -336,10 +338,11 @@ static void others_stay_hidden(void)
 	fd = open_self(&attr);
 	page = user_page_map(fd);
 	is(foreign(read_user_page(page).index), 0,
-	   "what another task has counted before is not in the counters");
+	   "earlier counts of another task are not in the counters");
 	worker_run(&w, 1);
-	is(foreign(read_user_page(page).index), 0, "  nor what it counts from then on");
-	ok(read_value(fds[0]) > 2 * FOREIGN, "  although it did");
+	is(foreign(read_user_page(page).index), 0,
+	   "later counts of another task are not in the counters");
+	ok(read_value(fds[0]) > 2 * FOREIGN, "the other task did count");
 	user_page_unmap(page);
 	close(fd);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -362,6 +365,6 @@ int main(void)
 	policy();
 	others_stay_hidden();
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

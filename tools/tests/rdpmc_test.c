@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters read by user space itself: the same as read(), whatever happens to the
- * event.
+ * User space reads of a counter with RDPMC match read(), whatever happens to the event.
  */
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -28,27 +27,28 @@ static void running(void)
 	page = user_page_map(fd);
 	is(page->cap_user_rdpmc, 1, "the process may read the counter");
 	a = read_user_page(page);
-	is(a.index, 0, "not enabled: no index");
-	is(a.count, 0, "  nothing counted");
+	is(a.index, 0, "not enabled: the page has no index");
+	is(a.count, 0, "not enabled: the count is 0");
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	for (int i = 0; i < 3; i++) {
 		work((i + 1) * ROUNDS);
 		a = read_user_page(page);
 		counts[i] = a.count;
 	}
-	ok(a.index, "enabled: an index");
+	ok(a.index, "enabled: the page has an index");
 	between(counts[2] - 2 * counts[1] + counts[0] + machine_slack(ROUNDS * WORK_ROUND),
 		ROUNDS * WORK_ROUND,
-		ROUNDS * WORK_ROUND + 2 * machine_slack(ROUNDS * WORK_ROUND), "  exact");
-	ok(user_page_agrees(page, fd), "  as read()");
+		ROUNDS * WORK_ROUND + 2 * machine_slack(ROUNDS * WORK_ROUND),
+		"the RDPMC count is exact");
+	ok(user_page_agrees(page, fd), "the RDPMC count matches read()");
 	switch_event(fd, PERF_EVENT_IOC_RESET);
 	a = read_user_page(page);
-	between(a.count, 1, USER_PAGE_LOOK, "RESET: from 0 on");
-	ok(user_page_agrees(page, fd), "  as read()");
+	between(a.count, 1, USER_PAGE_LOOK, "RESET: the RDPMC count restarts at 0");
+	ok(user_page_agrees(page, fd), "the RDPMC count matches read()");
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	a = read_user_page(page);
-	is(a.index, 0, "DISABLE: no index");
-	is(a.count, read_value(fd), "  as read(), exactly");
+	is(a.index, 0, "DISABLE: the page has no index");
+	is(a.count, read_value(fd), "DISABLE: the page's count equals read()");
 	user_page_unmap(page);
 	close(fd);
 }
@@ -70,7 +70,7 @@ static void overflows(uint64_t period)
 		good += user_page_agrees(page, fd) && r.count > last;
 		last = r.count;
 	}
-	is(good, times, "%d times across overflows, period %llu", times,
+	is(good, times, "RDPMC matches read() %d times across overflows, period %llu", times,
 	   (unsigned long long)period);
 	user_page_unmap(page);
 	close(fd);
@@ -89,7 +89,7 @@ static void migrated(void)
 		cpu_pin(i % 2);
 		good += user_page_agrees(page, fd);
 	}
-	is(good, times, "%d migrations: as read()", times);
+	is(good, times, "RDPMC matches read() after each of %d migrations", times);
 	user_page_unmap(page);
 	close(fd);
 	cpu_pin(0);
@@ -116,8 +116,8 @@ static void multiplexed(void)
 		}
 		work(50000);
 	}
-	is(good, times * MANY, "%d events take turns: as read(), counting or waiting", MANY);
-	ok(waiting > times && counting > times, "  some wait (%d), some count (%d)", waiting,
+	is(good, times * MANY, "%d rotating events match read(), running or waiting", MANY);
+	ok(waiting > times && counting > times, "some events wait (%d), some run (%d)", waiting,
 	   counting);
 	for (int i = 0; i < MANY; i++) {
 		user_page_unmap(pages[i]);
@@ -143,11 +143,12 @@ static void attached(void)
 	worker_start(&w, sleep_on, NULL);
 	fd = open_event(&attr, w.pid, -1);
 	page = user_page_map(fd);
-	is(page->cap_user_rdpmc, 0, "another task's event: not for us to read");
-	ok(rdpmc_faults(0), "  RDPMC faults");
+	is(page->cap_user_rdpmc, 0, "another task's event: cap_user_rdpmc is 0");
+	ok(rdpmc_faults(0), "another task's event: RDPMC faults");
 	worker_run(&w, 1);
-	is(read_user_page(page).index, 0, "  no index");
-	is(read_user_page(page).count, read_value(fd), "  its count, as read()");
+	is(read_user_page(page).index, 0, "another task's event: the page has no index");
+	is(read_user_page(page).count, read_value(fd),
+	   "another task's event: the page's count equals read()");
 	user_page_unmap(page);
 	close(fd);
 	worker_end(&w);
@@ -172,6 +173,6 @@ int main(void)
 	multiplexed();
 	attached();
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

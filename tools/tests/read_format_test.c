@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * read(2) of an event: the sixteen layouts of a single event, sizes that are
- * too small, and what the two times mean.
+ * read(2) of an event: the sixteen layouts of a single event, buffers that are too
+ * small, and the meaning of the two times.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -59,11 +59,12 @@ static void layout(unsigned int bits)
 	work_counted(fd, ROUNDS);
 	is(read(fd, words, sizeof(words)), size, "read_format %#llx: size",
 	   (unsigned long long)attr.read_format);
-	ok(words_are_right(words, attr.read_format, event_id(fd)), "  contents");
-	gives(read(fd, words, size - 1), ENOSPC, "  one byte less: ENOSPC");
-	is(read(fd, words, size), size, "  exactly that much: all of it");
-	gives(read(fd, words, 0), ENOSPC, "  no room at all: ENOSPC");
-	gives(read(fd, (void *)8, size), EFAULT, "  a bad address: EFAULT");
+	ok(words_are_right(words, attr.read_format, event_id(fd)),
+	   "the contents match the read_format");
+	gives(read(fd, words, size - 1), ENOSPC, "a buffer one byte too small: ENOSPC");
+	is(read(fd, words, size), size, "a buffer of the exact size is filled");
+	gives(read(fd, words, 0), ENOSPC, "an empty buffer: ENOSPC");
+	gives(read(fd, (void *)8, size), EFAULT, "a bad address: EFAULT");
 	close(fd);
 }
 
@@ -76,7 +77,7 @@ static void identities(void)
 	uint64_t id = event_id(a);
 
 	ok(id != event_id(b), "two events have two ids");
-	is(event_id(a), id, "  that stay the same");
+	is(event_id(a), id, "an event's id does not change");
 	close(a);
 	close(b);
 }
@@ -93,7 +94,7 @@ static void times(void)
 	fd = open_self(&attr);
 	sleep_ms(2);
 	before = read_count(fd);
-	is(before.enabled + before.running, 0, "never enabled: no time");
+	is(before.enabled + before.running, 0, "an event that was never enabled has no time");
 
 	start = now_ns();
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
@@ -104,27 +105,27 @@ static void times(void)
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	took = now_ns() - start;
 	ok(after.enabled > before.enabled && after.running > before.running,
-	   "times grow while it is enabled");
-	is(after.running, after.enabled, "  with a counter to itself it runs all the time");
-	between(after.enabled, 1, took, "  no longer than the clock on the wall");
+	   "the times grow while the event is enabled");
+	is(after.running, after.enabled, "an event with its own counter runs all the time");
+	between(after.enabled, 1, took, "the enabled time is at most the elapsed time");
 
 	before = read_count(fd);
 	work(ROUNDS);
 	sleep_ms(2);
 	after = read_count(fd);
 	ok(after.enabled == before.enabled && after.running == before.running &&
-	   after.value == before.value, "all stand still while it is disabled");
+	   after.value == before.value, "the count and the times do not change while disabled");
 
 	switch_event(fd, PERF_EVENT_IOC_RESET);
 	after = read_count(fd);
 	is(after.value, 0, "RESET: the count is 0");
 	ok(after.enabled == before.enabled && after.running == before.running,
-	   "  the times are kept");
+	   "RESET keeps the times");
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	after = read_count(fd);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	between(after.enabled, before.enabled + 1, before.enabled + 1000000000,
-		"ENABLE: they go on from there");
+		"ENABLE: the times continue");
 	close(fd);
 }
 
@@ -145,7 +146,7 @@ static void task_time(void)
 	start = now_ns() - start;
 	after = read_count(fd);
 	between(after.enabled - before.enabled, 1, start / 2,
-		"a task event stands still while its task sleeps");
+		"a task event's time stops while its task sleeps");
 	close(fd);
 
 	fd = open_event(&attr, -1, 0);
@@ -153,9 +154,9 @@ static void task_time(void)
 	sleep_ms(50);
 	after = read_count(fd);
 	between(after.enabled - before.enabled, 50000000, UINT64_MAX,
-		"a CPU event's time goes on");
+		"a CPU event's time passes while tasks sleep");
 	is(after.running - before.running, after.enabled - before.enabled,
-	   "  and it runs all of it");
+	   "a CPU event runs all the time");
 	close(fd);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * REFRESH: an event that is granted n overflows gives n samples and then is
- * disabled. Signals: one for each overflow, and the last one says so.
+ * REFRESH: an event with a limit of n overflows writes n samples and is then disabled.
+ * Each overflow sends a signal, and the last one carries POLL_HUP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static void refresh(int fd, int overflows)
 		bail_out("REFRESH of %d", overflows);
 }
 
-/* signals that have come: how many of which code */
+/* number of received signals by code */
 struct signals {
 	uint64_t in;
 	uint64_t hup;
@@ -92,31 +92,32 @@ static void limits(void)
 	tally = drain(&ring, NULL, NULL);
 	is(tally.samples, 3, "REFRESH 3: three samples of ten");
 	is(tally.lost + tally.throttles + tally.unthrottles + tally.others + tally.broken, 0,
-	   "  and no other record");
+	   "the ring holds only the samples");
 	value = read_value(fd);
 	between(value, 3 * PERIOD, 3 * PERIOD + machine_slack(3 * PERIOD),
-		"  the count stops with the last one");
+		"the count stops at the last sample");
 	signals = take_signals(fd);
-	is(signals.in, 2, "  a signal for each but the last says POLL_IN");
-	is(signals.hup, 1, "  that of the last says POLL_HUP");
-	is(signals.others, 0, "  and there are no others");
+	is(signals.in, 2, "each signal but the last carries POLL_IN");
+	is(signals.hup, 1, "the last signal carries POLL_HUP");
+	is(signals.others, 0, "there are no other signals");
 
 	refresh(fd, 1);
 	refresh(fd, 1);
 	work(SAMPLES(10));
 	tally = drain(&ring, NULL, NULL);
-	is(tally.samples, 2, "REFRESH again, twice 1: two more");
-	is(tally.throttles + tally.unthrottles + tally.others, 0, "  and no other record");
+	is(tally.samples, 2, "two times REFRESH 1: two more samples");
+	is(tally.throttles + tally.unthrottles + tally.others, 0,
+	   "the ring holds only the samples");
 	signals = take_signals(fd);
-	is(signals.in * 10 + signals.hup, 11, "  one POLL_IN, one POLL_HUP");
+	is(signals.in * 10 + signals.hup, 11, "one POLL_IN and one POLL_HUP");
 
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(SAMPLES(10));
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
-	between(drain(&ring, NULL, NULL).samples, 10, 11, "ENABLE: no limit any more");
+	between(drain(&ring, NULL, NULL).samples, 10, 11, "ENABLE removes the limit");
 	signals = take_signals(fd);
-	between(signals.in, 10, 11, "  each overflow signals POLL_IN");
-	is(signals.hup + signals.others, 0, "  and none anything else");
+	between(signals.in, 10, 11, "each overflow signals POLL_IN after ENABLE");
+	is(signals.hup + signals.others, 0, "no other signals after ENABLE");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -135,16 +136,16 @@ static void without_ring(void)
 	signals = take_signals(fd);
 	is(signals.in * 10 + signals.hup, 11, "without a ring: the same signals");
 	between(read_value(fd), 2 * PERIOD, 2 * PERIOD + machine_slack(2 * PERIOD),
-		"  and the same end");
+		"without a ring: the count stops at the last overflow");
 	fcntl(fd, F_SETFL, 0);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(SAMPLES(10));
 	signals = take_signals(fd);
-	is(signals.in + signals.hup + signals.others, 0, "without O_ASYNC: none");
+	is(signals.in + signals.hup + signals.others, 0, "without O_ASYNC: no signals");
 	close(fd);
 }
 
-/* a group's leader: without it, its siblings do not count either */
+/* siblings stop with their leader */
 static void of_a_leader(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD, 0);
@@ -158,8 +159,8 @@ static void of_a_leader(void)
 	refresh(leader, 2);
 	work(SAMPLES(10));
 	between(read_value(leader), 2 * PERIOD, 2 * PERIOD + machine_slack(2 * PERIOD),
-		"a leader stops");
-	is(read_value(sibling), read_value(leader), "  and its sibling with it");
+		"a leader stops at its limit");
+	is(read_value(sibling), read_value(leader), "a sibling stops with its leader");
 	close(sibling);
 	close(leader);
 }
@@ -195,10 +196,10 @@ static void of_a_software_event(void)
 	tally = drain(&ring, NULL, NULL);
 	is(tally.samples, 5, "page faults, REFRESH 5: five samples of fifty");
 	is(tally.lost + tally.throttles + tally.unthrottles + tally.others + tally.broken, 0,
-	   "  and no other record");
-	is(read_value(fd), 5, "  the count stops with the last one");
+	   "the ring holds only the samples");
+	is(read_value(fd), 5, "the count stops at the last sample");
 	signals = take_signals(fd);
-	is(signals.in * 10 + signals.hup, 41, "  four POLL_IN, one POLL_HUP");
+	is(signals.in * 10 + signals.hup, 41, "four POLL_IN and one POLL_HUP");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -209,11 +210,12 @@ static void refused(void)
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD, 0);
 	int fd = open_self(&counting);
 
-	gives(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL, "an event that does not sample");
+	gives(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL,
+	      "REFRESH of an event that does not sample");
 	close(fd);
 	attr.inherit = 1;
 	fd = open_self(&attr);
-	gives(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL, "an event that is inherited");
+	gives(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL, "REFRESH of an inherited event");
 	close(fd);
 }
 

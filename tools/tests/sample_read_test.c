@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts in samples (PERF_SAMPLE_READ): where a known program has got to when the
- * sample is taken, each member of a group tells exactly, in every read_format. And
- * the address of a page fault (PERF_SAMPLE_ADDR).
+ * Counts in samples (PERF_SAMPLE_READ): each sample of a known program has the exact
+ * count of every group member, in every read_format. Also the address of a page fault
+ * (PERF_SAMPLE_ADDR).
  */
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,7 +23,7 @@
 #define MEMBERS		3
 
 /**
- * struct run - samples of a group whose leader counts instructions
+ * struct run - samples of a group with instructions as leader
  * @format: read_format
  * @fds: instructions, branches, instructions once more
  * @ids: theirs
@@ -144,7 +144,7 @@ static void sample_group(uint64_t format)
 		close(run.fds[i]);
 }
 
-/* A sibling samples the group as well; a member that is off has the count it had. */
+/* A sibling can sample the group too; a disabled member keeps its count. */
 static void sample_by_sibling(void)
 {
 	struct run run = { .format = PERF_FORMAT_GROUP };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sampling: a program of known length gives exactly length / period samples,
- * each exactly where the period ended, with every field right.
+ * Sampling: a program of known length has exactly length / period samples, each at the
+ * end of its period, with every field right.
  */
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ enum { IP, TID, TIME, ID, STREAM_ID, CPU, PERIOD, FIELDS };
 			 PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |	\
 			 PERF_SAMPLE_PERIOD)
 
-/* what the samples of one run looked like */
+/* properties of the samples of one run */
 struct run {
 	uint64_t period;
 	uint64_t id;
@@ -83,28 +83,28 @@ static void sample_run(struct perf_event_attr attr)
 		machine_is_exact(), "period %llu: length / period samples",
 		(unsigned long long)attr.sample_period);
 	is(tally.lost + tally.throttles + tally.others + tally.broken, 0,
-	   "  no other record than samples");
+	   "the ring holds only samples");
 	if (machine_is_exact())
-		is(run.wrong_ip, 0, "  each points at the instruction after the overflow");
+		is(run.wrong_ip, 0, "each ip is the instruction after the overflow");
 	else
 		/* skid: a sample may be late, but no sample can be early */
-		between(run.outside, 0, want / 10 + 2, "  nearly all lie in the loop");
-	is(run.wrong_size, 0, "  header.size");
-	is(run.wrong_task, 0, "  pid and tid");
-	is(run.wrong_time, 0, "  time grows");
-	is(run.wrong_id, 0, "  id and stream id");
-	is(run.wrong_cpu, 0, "  cpu");
-	is(run.wrong_period, 0, "  period");
-	is(run.wrong_mode, 0, "  user mode");
+		between(run.outside, 0, want / 10 + 2, "nearly all samples are in the loop");
+	is(run.wrong_size, 0, "header.size is right");
+	is(run.wrong_task, 0, "pid and tid are right");
+	is(run.wrong_time, 0, "the time grows");
+	is(run.wrong_id, 0, "id and stream id are right");
+	is(run.wrong_cpu, 0, "cpu is right");
+	is(run.wrong_period, 0, "period is right");
+	is(run.wrong_mode, 0, "the cpumode is user");
 	between(read_value(fd), LENGTH, LENGTH + machine_slack(LENGTH),
-		"  the count is that of an event that does not sample");
+		"sampling does not change the count");
 	ring_unmap(&ring);
 	close(fd);
 }
 
 #define RUN_CHECKS 11
 
-/* The time of a sample is that of the clock that the ABI names: sched_clock. */
+/* The time of a sample is from sched_clock, the clock that the ABI names. */
 static void time_base(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 100003,
@@ -122,19 +122,19 @@ static void time_base(void)
 		last = ((const struct record *)header)->field[0];
 		first = n++ ? first : last;
 	}
-	ok(n > 1 && last - first < start, "%d samples fit into the %llu ns that they took",
+	ok(n > 1 && last - first < start, "the times of %d samples fit into the %llu ns elapsed",
 	   n, (unsigned long long)start);
 	if (machine_is_exact())
 		/* an instruction is a nanosecond, which other vCPUs may stretch */
 		between(last - first, (n - 1) * 100003ULL, (n - 1) * 400000ULL,
-			"  and lie a period apart");
+			"the samples are one period apart");
 	else
-		skip(1, "  instructions have no fixed length here");
+		skip(1, "instructions have no fixed duration on this machine");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* PERIOD takes effect at once, in the middle of the old one. */
+/* PERIOD takes effect at once, in the middle of the old period. */
 static void change_period(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 1ULL << 40,
@@ -155,13 +155,13 @@ static void change_period(void)
 		n++;
 	}
 	between(n, LENGTH / period, (LENGTH + machine_slack(LENGTH)) / period,
-		"  samples from the first new period on");
-	is(wrong, 0, "  each tells the new period");
+		"samples start with the first new period");
+	is(wrong, 0, "each sample carries the new period");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* DISABLE keeps what is left of a period: two halves make one sample. */
+/* DISABLE keeps the remainder of a period, so two halves make one sample. */
 static void split_period(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, LENGTH + LENGTH / 2,
@@ -173,17 +173,17 @@ static void split_period(void)
 	work_counted(fd, ROUNDS);
 	is(drain(&ring, NULL, NULL).samples, 0, "two thirds of a period: no sample");
 	work_counted(fd, ROUNDS);
-	is(drain(&ring, NULL, NULL).samples, 1, "  four thirds: one");
+	is(drain(&ring, NULL, NULL).samples, 1, "four thirds of a period: one sample");
 	work_counted(fd, ROUNDS);
 	if (machine_is_exact())
-		is(drain(&ring, NULL, NULL).samples, 1, "  exactly two periods: the second");
+		is(drain(&ring, NULL, NULL).samples, 1, "exactly two periods: the second sample");
 	else
-		skip(1, "  two periods: exact on the PMU QEMU only");
+		skip(1, "two periods: exact on the PMU QEMU only");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* An overflow by the very last instruction counts, even when it is a system call. */
+/* An overflow in the last instruction is sampled, even if it is a system call. */
 static void last_instruction(void)
 {
 	for (uint64_t period = LENGTH - 1; period <= LENGTH + 1; period++) {

@@ -18,11 +18,11 @@
 			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 #define TRAILER_WORDS	6
 
-/* processes and threads that a story may have: the test, the actor, its children */
+/* maximum number of tasks in a story: the test, the actor, its children */
 #define CAST_MAX	16
 
 /**
- * struct teller - a story that is being told
+ * struct teller - a story under construction
  * @story: lines so far
  * @id: of the event
  * @trailer: records have one
@@ -55,7 +55,7 @@ static void say(struct teller *teller, const char *format, ...)
 	story->line[story->lines] = more;
 }
 
-/* Tasks have other ids in each run; their order of appearance is the same. */
+/* Task ids differ in each run, but the order of appearance is the same. */
 static void say_task(struct teller *teller, const char *what, uint32_t id)
 {
 	size_t i;
@@ -73,7 +73,7 @@ static void say_pids(struct teller *teller, uint64_t word)
 	say_task(teller, "tid", word >> 32);
 }
 
-/* What exists in memory only has another inode each time. */
+/* A file that exists only in memory has a new inode in each run. */
 static void say_file(struct teller *teller, const uint64_t *field, const char *name)
 {
 	bool lasts = !strstr(name, " (deleted)");
@@ -125,7 +125,7 @@ static bool is_known(const struct teller *teller, uint32_t id)
 	return false;
 }
 
-/* A CPU's event tells of others as well. T0 is the test itself. */
+/* A CPU event records other tasks too. T0 is the test itself. */
 static bool is_part(const struct teller *teller, const struct record *rec)
 {
 	uint32_t pid = rec->field[0], parent = rec->field[0] >> 32;
@@ -138,7 +138,7 @@ static bool is_part(const struct teller *teller, const struct record *rec)
 	}
 }
 
-/* Of a task that the test is not, in the body as in the trailer. */
+/* A record of a task outside the test, by its body or its trailer. */
 static void check_read(struct teller *teller, const struct record *rec)
 {
 	const uint64_t *end = (const void *)((const char *)rec + rec->header.size);
@@ -181,14 +181,14 @@ static void say_record(const struct record *rec, void *data)
 }
 
 /**
- * story_tell - let the actor act, and an event tell of it
+ * story_tell - run the actor and collect an event's records as text
  * @story: filled in
  * @open: which door
  * @attr: event; its sample_type is set here
- * @cpu_wide: it is a CPU's, not the actor's
+ * @cpu_wide: a CPU event, not an event on the actor
  * @cpu: where, or -1
  *
- * The caller and with it the actor is pinned to a CPU.
+ * Pins the caller, and so the actor, to a CPU.
  */
 void story_tell(struct story *story, open_fn open, const struct perf_event_attr *attr,
 		bool cpu_wide, int cpu)
@@ -222,7 +222,7 @@ void story_tell(struct story *story, open_fn open, const struct perf_event_attr 
 }
 
 /**
- * story_has - is there a line that has a text in it?
+ * story_has - whether a line contains a text
  * @story: told
  * @text: text
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sideband records: what a process does is told in the same words, in the same
- * order, by an event of the kernel's perf and by one of pmuring in the same boot.
- * And switches, which come when they come, make sense.
+ * Sideband records: an event of the kernel's perf and one of pmuring record the same
+ * process in the same boot, and the records and their order must match. Context
+ * switches vary, so they are only checked for consistency.
  */
 #include <signal.h>
 #include <string.h>
@@ -59,12 +59,12 @@ static bool same(const struct story *perf, const struct story *ours)
 #define COMPARE_CHECKS	3
 
 /*
- * Who wrote a record, the event or a copy, is not compared: perf swaps the events
- * of relatives where it can.
+ * The event that wrote a record, parent or child, is not compared: perf swaps the
+ * events of clone contexts.
  *
  * @reads: how many READ there must be. Of perf's, none are expected: since Linux
  * 5.13 it forgets them when a task ends
- * @texts: what must be there, so that nothing at all is not the same either
+ * @texts: required records, so that two empty results do not match
  */
 static void compare(const char *what, const struct perf_event_attr *attr, bool cpu_wide, int cpu,
 		    unsigned int reads, const char *const *texts)
@@ -76,7 +76,7 @@ static void compare(const char *what, const struct perf_event_attr *attr, bool c
 	story_tell(&ours, open_pmuring, attr, cpu_wide, cpu);
 	if (!ok(same(&perf, &ours), "%s: %zu records, as perf's", what, ours.lines))
 		show_difference(&perf, &ours);
-	is(ours.faults, 0, "  ids and times in the trailers are right");
+	is(ours.faults, 0, "ids and times in the trailers are right");
 	for (; *texts; texts++) {
 		if (story_has(&ours, *texts))
 			continue;
@@ -84,7 +84,7 @@ static void compare(const char *what, const struct perf_event_attr *attr, bool c
 		diag("nothing of '%s'", *texts);
 	}
 	ok(complete && ours.reads == reads && !ours.copies == !(attr->inherit && ours.lines),
-	   "  nothing is missing (%u READ, %u by copies)", ours.reads, ours.copies);
+	   "no required record is missing (%u READ, %u by child events)", ours.reads, ours.copies);
 	story_free(&perf);
 	story_free(&ours);
 }
@@ -140,15 +140,15 @@ static void compare_all(void)
 #define COMPARISONS	11
 
 /**
- * struct switches - switches of a task, or of a CPU
- * @out: away
- * @preempted: of these, in the middle of something
- * @in: to it
- * @wrong: not in turn, or not matching the one before
- * @last_out: the last one was away
- * @other: whom it named
- * @by: whose it was
- * @last_time: of the record before
+ * struct switches - switch records of a task or a CPU
+ * @out: switches out
+ * @preempted: switches out by preemption
+ * @in: switches in
+ * @wrong: out of order, or not matching the previous record
+ * @last_out: the last record was a switch out
+ * @other: next or previous task in the last record
+ * @by: task of the last record
+ * @last_time: time of the last record
  */
 struct switches {
 	uint64_t out;
@@ -185,7 +185,7 @@ static void task_switch(const struct record *rec, void *data)
 	switches->last_time = rec->field[1];
 }
 
-/* next or previous tid; tid, time: who comes is who was named by who went */
+/* next or previous tid; tid, time: a switch in matches the next tid of the switch out */
 static void cpu_switch(const struct record *rec, void *data)
 {
 	struct switches *switches = data;
@@ -248,18 +248,18 @@ static void switch_checks(const char *door, open_fn open)
 
 	worker_start(&sleeper, sleep_often, NULL);
 	switches = watch(open, &sleeper, false, ROUNDS);
-	/* asleep before and after, so as often to it as away from it */
+	/* asleep before and after, so the two numbers are equal */
 	ok(switches.in >= ROUNDS + 1 && switches.in == switches.out,
-	   "%s: a task's %llu switches to it, %llu away", door,
+	   "%s: a task is switched in %llu times, out %llu times", door,
 	   (unsigned long long)switches.in, (unsigned long long)switches.out);
-	is(switches.wrong, 0, "  by turns, with its time");
-	ok(switches.preempted < ROUNDS / 10, "  %llu in the middle of something",
+	is(switches.wrong, 0, "switches in and out alternate, with growing times");
+	ok(switches.preempted < ROUNDS / 10, "a sleeping task is rarely preempted (%llu times)",
 	   (unsigned long long)switches.preempted);
 	switches = watch(open, &sleeper, true, ROUNDS);
 	ok(switches.in >= 2 * ROUNDS && switches.out >= 2 * ROUNDS,
-	   "  a CPU's: %llu to tasks, %llu away from them",
+	   "a CPU has %llu switches in and %llu out",
 	   (unsigned long long)switches.in, (unsigned long long)switches.out);
-	is(switches.wrong, 0, "  each to the one that was named, from the one that was");
+	is(switches.wrong, 0, "each switch names the right next and previous task");
 	worker_end(&sleeper);
 
 	/* two that never sleep share a CPU */
@@ -267,9 +267,9 @@ static void switch_checks(const char *door, open_fn open)
 	worker_start(&second, work_long, NULL);
 	worker_order(&second, 1ULL << 40);
 	switches = watch(open, &first, false, 5000000);
-	ok(switches.preempted > 0, "  of a busy task, %llu in the middle of something",
+	ok(switches.preempted > 0, "a busy task is preempted (%llu times)",
 	   (unsigned long long)switches.preempted);
-	is(switches.wrong, 0, "  by turns");
+	is(switches.wrong, 0, "switches in and out of a busy task alternate");
 	worker_end(&first);
 	worker_end(&second);
 }

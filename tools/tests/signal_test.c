@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Signals of events (O_ASYNC, F_SETSIG, F_SETOWN_EX): one per overflow, to the
- * thread that is named, with the descriptor; POLL_HUP when REFRESH has run out.
- * The kernel's perf does the same. And the two requests of the device that stand
- * for prctl().
+ * Signals of events (O_ASYNC, F_SETSIG, F_SETOWN_EX): one per overflow, to the owner
+ * thread, with the descriptor, and POLL_HUP at the end of REFRESH, as in the kernel's
+ * perf. Also the two device requests that replace prctl().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +33,7 @@ static struct perf_event_attr periodic(void)
 }
 
 /**
- * struct seen - signals since the last time
+ * struct seen - signals since the last check
  * @in: POLL_IN
  * @hup: POLL_HUP
  * @others: of another code, descriptor, or thread
@@ -83,9 +82,9 @@ static void forget(void)
 
 static void are(int in, int hup, const char *what)
 {
-	is(seen.in, in, "%s: signals that say POLL_IN", what);
-	is(seen.hup, hup, "  POLL_HUP");
-	is(seen.others, 0, "  nothing else");
+	is(seen.in, in, "%s: signals with POLL_IN", what);
+	is(seen.hup, hup, "signals with POLL_HUP");
+	is(seen.others, 0, "no other signals");
 	forget();
 }
 
@@ -100,11 +99,11 @@ static void each_overflow(opener open, const char *whose)
 	are(5, 0, whose);
 	map_ring(&ring, fd, 4);
 	work_counted(fd, SAMPLES(3));
-	are(3, 0, "  with a ring, each sample");
+	are(3, 0, "each sample with a ring");
 	ring_unmap(&ring);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_ASYNC);
 	work_counted(fd, SAMPLES(3));
-	are(0, 0, "  without O_ASYNC");
+	are(0, 0, "no signal without O_ASYNC");
 	close(fd);
 }
 
@@ -117,17 +116,17 @@ static void limited(opener open, const char *whose)
 	send_to(fd, F_OWNER_TID, gettid());
 	gives(ioctl(fd, PERF_EVENT_IOC_REFRESH, 3), 0, "%s: REFRESH 3", whose);
 	work(SAMPLES(6));
-	are(2, 1, "  three overflows, the last one hangs up");
+	are(2, 1, "REFRESH 3 ends with POLL_HUP");
 	value = read_value(fd);
 	work(SAMPLES(1));
-	is(read_value(fd), value, "  and it is off");
-	gives(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), 0, "  REFRESH 1");
+	is(read_value(fd), value, "the event is disabled after its last overflow");
+	gives(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), 0, "REFRESH 1 succeeds");
 	work(SAMPLES(3));
-	are(0, 1, "  one");
+	are(0, 1, "REFRESH 1 sends one POLL_HUP");
 	close(fd);
 }
 
-/* from its own handler, as sampling profilers do */
+/* REFRESH in the signal handler, as sampling profilers do */
 static volatile int again, left;
 
 static void refresh(int number, siginfo_t *info, void *context)
@@ -148,8 +147,8 @@ static void refreshed_by_handler(void)
 	left = 9;
 	ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
 	work(SAMPLES(30));
-	is(again, 9, "REFRESH from the signal handler");
-	are(0, 10, "  each time once more");
+	is(again, 9, "REFRESH works in the signal handler");
+	are(0, 10, "each REFRESH in the handler sends one more signal");
 	sigaction(SIGRTMIN, &old, NULL);
 	close(fd);
 }
@@ -185,11 +184,11 @@ static void to_other_thread(void)
 	sleep_ms(20);
 	sem_post(&waiter.end);
 	pthread_join(thread, NULL);
-	are(4, 0, "to another thread than is counted");
+	are(4, 0, "an owner thread other than the counted one");
 	close(waiter.fd);
 }
 
-/* inherited copies have no descriptor of their own: theirs is the event's */
+/* child events have no descriptor: they signal through the parent event */
 static void of_children(void)
 {
 	struct perf_event_attr attr = periodic();
@@ -209,8 +208,9 @@ static void of_children(void)
 		;
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	sleep_ms(20);
-	between(seen.in, 5, 200, "overflows of a child signal as well");
-	is(seen.hup + seen.others, 0, "  as those of the event");
+	between(seen.in, 5, 200, "overflows of a child send signals");
+	is(seen.hup + seen.others, 0,
+	   "a child's signals carry POLL_IN, the descriptor and the owner");
 	forget();
 	close(fd);
 }
@@ -247,23 +247,23 @@ static void by_owner(void)
 	pthread_create(&thread, NULL, open_one, &others);
 	pthread_join(thread, NULL);
 	control(PMURING_IOC_TASK_ENABLE);
-	ok(grows(mine), "TASK_ENABLE: what this thread opened");
-	is(grows(others), 0, "  not what another one did");
+	ok(grows(mine), "TASK_ENABLE enables events opened by this thread");
+	is(grows(others), 0, "TASK_ENABLE does not enable another thread's events");
 	switch_event(others, PERF_EVENT_IOC_ENABLE);
 	control(PMURING_IOC_TASK_DISABLE);
-	is(grows(mine), 0, "TASK_DISABLE: what this thread opened");
-	ok(grows(others), "  not what another one did");
+	is(grows(mine), 0, "TASK_DISABLE disables events opened by this thread");
+	ok(grows(others), "TASK_DISABLE does not disable another thread's events");
 	switch_event(mine, PERF_EVENT_IOC_ENABLE);
 	pid = fork();
 	if (!pid)
 		_exit(ioctl(door_fd(), PMURING_IOC_TASK_DISABLE) ? 1 : 0);
 	waitpid(pid, &status, 0);
-	is(status, 0, "TASK_DISABLE by a child");
-	ok(grows(mine), "  is for the child's own");
+	is(status, 0, "TASK_DISABLE in a child succeeds");
+	ok(grows(mine), "TASK_DISABLE in a child does not affect the parent's events");
 	close(mine);
 	close(others);
 	control(PMURING_IOC_TASK_ENABLE);
-	is(module_info().events, 0, "nothing open: nothing to do");
+	is(module_info().events, 0, "TASK_ENABLE without events succeeds");
 }
 
 int main(void)
@@ -286,6 +286,6 @@ int main(void)
 	by_owner();
 	sleep_ms(50);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Overflows whose PMI or status gets lost: a neighbour acknowledges them and clears
- * GLOBAL_CTRL, as perf does beside us with Intel PT, or the machine loses PMIs (the
- * stage e2e-lossy boots one). Every sample comes all the same, some of them late, and
- * INFO tells how many.
+ * Lost PMIs and lost overflow status. A neighbour module acknowledges overflows and
+ * clears GLOBAL_CTRL, as perf does for Intel PT, or the machine loses PMIs (the stage
+ * e2e-lossy boots one). Each sample is still written, some of them late, and INFO
+ * counts the recovered ones.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static bool load_neighbour(void)
 	return !rc;
 }
 
-/* GLOBAL_CTRL is set right by the next tick: then it is cleared again by the next PMI */
+/* the next tick restores GLOBAL_CTRL, and the next PMI clears it again */
 static void cleared(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD,
@@ -58,14 +58,14 @@ static void cleared(void)
 	work_counted(fd, LONG_ROUNDS);
 	file_write(PARAMETERS "clear", "0");
 	tally = drain(&ring, NULL, NULL);
-	ok(tally.samples >= 2, "one that clears GLOBAL_CTRL: samples come again");
-	ok(read_value(fd) <= LONG, "  no count goes wild");
-	ok(module_info().repaired > before, "  INFO: repaired");
+	ok(tally.samples >= 2, "samples continue when a neighbour clears GLOBAL_CTRL");
+	ok(read_value(fd) <= LONG, "the count is at most the real one");
+	ok(module_info().repaired > before, "INFO counts the repairs");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* four periods: as many samples, whatever happens to their status */
+/* four periods have four samples, whatever happens to the status */
 static void beside(const char *eat, const char *clear, bool status, bool control,
 		   const char *name)
 {
@@ -84,10 +84,11 @@ static void beside(const char *eat, const char *clear, bool status, bool control
 	file_write(PARAMETERS "clear", "0");
 	after = module_info();
 	tally = drain(&ring, NULL, NULL);
-	is(tally.samples, 4, "%s: all samples", name);
-	is(read_value(fd), LENGTH, "  and the right count");
-	is(after.recovered - before.recovered, status ? 4 : 0, "  INFO: recovered");
-	ok(!!(after.repaired - before.repaired) == control, "  INFO: repaired");
+	is(tally.samples, 4, "%s: no sample is lost", name);
+	is(read_value(fd), LENGTH, "the count is right beside a neighbour");
+	is(after.recovered - before.recovered, status ? 4 : 0,
+	   "INFO counts the recovered overflows");
+	ok(!!(after.repaired - before.repaired) == control, "INFO counts the repairs");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -98,7 +99,7 @@ static void add_period(const struct record *rec, void *data)
 		*(uint64_t *)data += rec->field[0];
 }
 
-/* PERIOD of all samples is the count, but for the period that has not ended */
+/* the periods of all samples add up to the count except the last, open period */
 static void lossy(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD,
@@ -117,13 +118,13 @@ static void lossy(void)
 	is(read_value(fd), LONG, "%llu PMIs lost: the count is right",
 	   (unsigned long long)(now - lost));
 	if (now == lost) {
-		is(sum, LONG / PERIOD * PERIOD, "  all periods have ended in samples");
-		/* nor with pmu-relatch-counter */
-		is(late, 0, "  no NMI comes twice");
+		is(sum, LONG / PERIOD * PERIOD, "each full period has a sample");
+		/* also with pmu-relatch-counter */
+		is(late, 0, "no NMI is late");
 	} else {
-		/* the last one may be served in the next tick, which never comes */
-		between(sum, LONG / 2, LONG, "  the periods are those of all samples");
-		ok(module_info().recovered > recovered, "  INFO: recovered");
+		/* the last overflow may be pending for a tick after the event is disabled */
+		between(sum, LONG / 2, LONG, "the samples cover at least half of the count");
+		ok(module_info().recovered > recovered, "INFO counts the recovered overflows");
 	}
 	ring_unmap(&ring);
 	close(fd);
@@ -163,9 +164,9 @@ int main(void)
 		return done();
 	}
 	beside("0", "0", false, false, "a neighbour that does nothing");
-	beside("1", "0", true, false, "one that acknowledges the status");
+	beside("1", "0", true, false, "a neighbour that acknowledges the status");
 	cleared();
-	beside("1", "1", true, true, "one that does both");
-	gives(syscall(SYS_delete_module, "neighbour", 0), 0, "the neighbour leaves");
+	beside("1", "1", true, true, "a neighbour that does both");
+	gives(syscall(SYS_delete_module, "neighbour", 0), 0, "the neighbour module unloads");
 	return done();
 }

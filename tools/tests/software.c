@@ -28,10 +28,10 @@ struct perf_event_attr software(uint64_t config)
 }
 
 /**
- * both_open - open an event of each, which must open
- * @attr: its attributes
- * @pid: whom it follows
- * @cpu: where
+ * both_open - open an event with pmuring and with perf; both must open
+ * @attr: attributes of both
+ * @pid: task to count
+ * @cpu: CPU to count on
  *
  * Return: their descriptors
  */
@@ -67,7 +67,7 @@ void both_switch(const struct both *both, unsigned long request)
 void both_are(const struct both *both, uint64_t want, const char *what)
 {
 	is(read_value(both->ours), want, "%s", what);
-	is(read_value(both->perf), want, "%s: perf", what);
+	is(read_value(both->perf), want, "%s, by perf", what);
 }
 
 /**
@@ -77,7 +77,7 @@ void both_are(const struct both *both, uint64_t want, const char *what)
  */
 void both_agree(const struct both *both, const char *what)
 {
-	is(read_value(both->ours), read_value(both->perf), "%s: as perf", what);
+	is(read_value(both->ours), read_value(both->perf), "%s: the same count as perf", what);
 }
 
 /**

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Software events, the pages whose faults they count, and the same event opened
- * twice: of pmuring and of the kernel's own perf, which are to agree on what a
- * program does.
+ * Helpers for software events: pages to fault on, and the same event opened with
+ * pmuring and with the kernel's own perf, so that their counts can be compared.
  */
 #ifndef PMURING_TESTS_SOFTWARE_H
 #define PMURING_TESTS_SOFTWARE_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A software event that overflows at each page fault of one thread, and is
- * switched, refreshed and closed by another: the overflow is in the middle of it
- * when the event goes.
+ * A software event overflows at each page fault of one thread, while another thread
+ * switches, refreshes and closes it, so that an overflow races with the close.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -88,8 +87,8 @@ int main(void)
 		broken += open_and_close(i % 5, i);
 	stop = true;
 	pthread_join(thread, NULL);
-	is(broken, 0, "closed %d times while it overflows: all records whole", TIMES);
-	is(module_info().events, 0, "  no event is left");
-	ok(kernel_log_is_clean(log), "  the kernel has nothing to say");
+	is(broken, 0, "all records are whole after %d closes during overflows", TIMES);
+	is(module_info().events, 0, "no event is left");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software events: which there are, what context-switches and cpu-migrations
- * count, and that hooks are in place only while an event needs them.
+ * Software events: the supported events, the counts of context-switches and
+ * cpu-migrations, and hooks that exist only while an event needs them.
  * cpu-clock and task-clock: clock_test.c; page faults: fault_test.c.
  */
 #include <errno.h>
@@ -47,7 +47,7 @@ static void what_exists(void)
 	attr.config = UINT64_MAX;
 	gives_errno(&attr, ENOENT, "config -1");
 	attr.config = 1ULL << 32;
-	gives_errno(&attr, ENOENT, "config 2^32, whose low half exists");
+	gives_errno(&attr, ENOENT, "config 2^32, with a valid low half");
 	attr = software(PERF_COUNT_SW_DUMMY);
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
@@ -127,7 +127,8 @@ static void switches_of_a_task(void)
 	before = switches_of(worker.pid);
 	run_to_the_end(&worker, NAPS);
 	both_are(&both, switches_of(worker.pid) - before, "context switches of a task");
-	between(read_value(both.ours), NAPS + 1, 10 * NAPS, "at least one for each nap");
+	between(read_value(both.ours), NAPS + 1, 10 * NAPS,
+		"each sleep has at least one context switch");
 	is(read_value(user), 0, "context switches happen in kernel mode");
 	close(user);
 	both_close(&both);
@@ -149,11 +150,11 @@ static void switches_of_a_cpu(void)
 	own = switches_of(getpid()) - before;
 	switch_event(both.ours, PERF_EVENT_IOC_DISABLE);
 	switch_event(both.perf, PERF_EVENT_IOC_DISABLE);
-	/* each nap is two switches of the CPU: to somebody else and back */
+	/* each sleep is two switches of the CPU: to another task and back */
 	between(read_value(both.ours), 2 * own, read_value(both.perf),
-		"context switches of a CPU: its tasks' and no more than perf's");
+		"context switches of a CPU are between its tasks' and perf's");
 	between(read_value(both.perf) - read_value(both.ours), 0, 8,
-		"context switches of a CPU: as perf, which was on for longer");
+		"context switches of a CPU match perf, which was enabled longer");
 	both_close(&both);
 }
 
@@ -194,7 +195,7 @@ static void samples_of_switches(void)
 	samples.tid = worker.pid;
 	tally = drain(&ring, check_switch, &samples);
 	is(tally.samples, read_value(fd), "a sample for each context switch");
-	is(samples.good, tally.samples, "of the task that goes, in the kernel");
+	is(samples.good, tally.samples, "each sample has the task switched out, in kernel mode");
 	ring_unmap(&ring);
 	close(fd);
 	worker_end(&worker);
@@ -221,17 +222,17 @@ static void migrations_of_a_task(void)
 	attr.exclude_kernel = 1;
 	user = open_event(&attr, worker.pid, -1);
 	run_to_the_end(&worker, MOVES);
-	/* it has gone to sleep on CPU 0, and the first move is to CPU 1 */
+	/* the task sleeps on CPU 0, and the first move is to CPU 1 */
 	both_are(&both, MOVES, "migrations of a task");
 	run_to_the_end(&worker, 1);
-	both_are(&both, MOVES, "a move to where it is");
+	both_are(&both, MOVES, "a move to the current CPU is not a migration");
 	is(read_value(user), 0, "migrations happen in kernel mode");
 	close(user);
 	both_close(&both);
 	worker_end(&worker);
 }
 
-/* Each CPU counts the arrivals; others than ours may be among them. */
+/* Each CPU counts arriving tasks, including tasks outside the test. */
 static void migrations_to_a_cpu(void)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_CPU_MIGRATIONS);
@@ -251,9 +252,10 @@ static void migrations_to_a_cpu(void)
 	for (int cpu = 0; cpu < 2; cpu++) {
 		uint64_t ours = read_value(cpus[cpu].ours);
 
-		between(ours, MOVES / 2, 2 * MOVES, "migrations to CPU %d: half of the moves", cpu);
+		between(ours, MOVES / 2, 2 * MOVES,
+			"migrations to CPU %d are about half of the moves", cpu);
 		between(ours + 2, read_value(cpus[cpu].perf), read_value(cpus[cpu].perf) + 4,
-			"migrations to CPU %d: as perf", cpu);
+			"migrations to CPU %d match perf", cpu);
 		both_close(&cpus[cpu]);
 	}
 	worker_end(&worker);
@@ -273,16 +275,16 @@ static void scheduler_hooks(void)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_CPU_CLOCK);
 
-	ok(!hooks_remain(), "without an event nothing is hooked");
+	ok(!hooks_remain(), "no hook is installed without an event");
 	ok(hooked(&attr, 0, -1), "a task event needs the scheduler's hooks");
-	ok(!hooked(&attr, -1, 0), "a CPU's clock needs none");
+	ok(!hooked(&attr, -1, 0), "a CPU clock needs no hook");
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-	ok(!hooked(&attr, -1, 0), "nor do a CPU's page faults");
+	ok(!hooked(&attr, -1, 0), "page faults of a CPU need no scheduler hook");
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	ok(hooked(&attr, -1, 0), "a CPU's context switches do");
+	ok(hooked(&attr, -1, 0), "context switches of a CPU need the scheduler's hooks");
 	attr.config = PERF_COUNT_SW_CPU_MIGRATIONS;
-	ok(hooked(&attr, -1, 0), "and migrations");
-	ok(!hooks_remain(), "after the last event nothing is hooked");
+	ok(hooked(&attr, -1, 0), "migrations of a CPU need the scheduler's hooks");
+	ok(!hooks_remain(), "no hook is left after the last event");
 }
 
 /* Return: whether there is a probe of this function, -1 without a list of them */
@@ -313,13 +315,13 @@ static void fault_hooks(void)
 		skip(3, "no list of kprobes");
 		return;
 	}
-	is(probed("handle_mm_fault"), 0, "nothing is probed without an event");
+	is(probed("handle_mm_fault"), 0, "no probe is installed without an event");
 	first = open_self(&attr);
 	second = open_self(&attr);
 	close(first);
-	is(probed("handle_mm_fault"), 1, "minor faults have a probe");
+	is(probed("handle_mm_fault"), 1, "minor faults install a probe");
 	close(second);
-	is(probe_remains("handle_mm_fault"), 0, "which goes with the last event");
+	is(probe_remains("handle_mm_fault"), 0, "the probe is removed with the last event");
 }
 
 int main(void)

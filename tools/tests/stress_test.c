@@ -96,7 +96,7 @@ static void judge(const struct place *p, int i)
 	if (read(p->fds[i], words, sizeof(words)) != sizeof(words))
 		bail_out("cannot read an event with LOST");
 	made = sum->samples + words[1];
-	ok(!sum->broken && !sum->others, "CPU %d event %d: whole records", p->cpu, i);
+	ok(!sum->broken && !sum->others, "CPU %d event %d: all records are whole", p->cpu, i);
 	/*
 	 * An overflow in kernel mode may still be pending when the event is switched
 	 * off. What a throttled event skips is not lost, but never made.
@@ -106,9 +106,9 @@ static void judge(const struct place *p, int i)
 	if (sum->throttles)
 		diag("throttled %llu times", (unsigned long long)sum->throttles);
 	between(made, sum->throttles ? want / 2 : want - slack, want + slack - (i == 1),
-		"  written + lost = count / period (%llu + %llu)",
+		"written + lost = count / period (%llu + %llu)",
 		(unsigned long long)sum->samples, (unsigned long long)words[1]);
-	ok(sum->lost <= words[1], "  LOST records tell of no more than were lost");
+	ok(sum->lost <= words[1], "LOST records cover at most the lost samples");
 }
 
 /* NMIs that the machine delivered, where it tells */
@@ -125,7 +125,7 @@ static bool delivered_nmis(int n, uint64_t *sum)
 	return machine_is_exact();
 }
 
-/* each NMI is claimed: none is left for others, who would call it unknown */
+/* an unclaimed NMI would be reported as unknown */
 static void nmis_are_ours(int n, uint64_t before, uint64_t claimed)
 {
 	uint64_t after;
@@ -156,7 +156,7 @@ int main(void)
 		pthread_create(&places[i].thread, NULL, busy, &places[i]);
 	}
 	end = now_ns() + seconds * 1000000000ULL;
-	/* now and then too slow, so that there is loss */
+	/* sometimes too slow, so that samples are lost */
 	for (unsigned int i = 0; now_ns() < end; i++) {
 		sleep_ms(i % 50 ? 5 : 100);
 		collect(places, n);
@@ -176,6 +176,6 @@ int main(void)
 	ok(total > seconds * 1000ULL, "%llu samples in %u s", (unsigned long long)total, seconds);
 	nmis_are_ours(n, nmis, claimed);
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

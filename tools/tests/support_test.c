@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What perf can and pmuring cannot yet: refused with EOPNOTSUPP, or with EINVAL
- * where perf's clients have a fallback that begins with it, and never ignored, so
- * that nobody waits for what will not come. What works although it looks like
- * more: accepted.
+ * Features of perf that pmuring does not implement are refused with EOPNOTSUPP, or
+ * with EINVAL if perf's clients fall back on that. They are never ignored silently.
+ * Attributes without effect here are accepted.
  *
  * Every attribute here opens on the kernel's own perf, or is refused by it for
  * want of hardware.
@@ -35,10 +34,10 @@ struct feature {
 };
 
 static const struct feature features[] = {
-	/* whom else */
+	/* signals to the task */
 	{ "sigtrap", SAMPLES(.sigtrap = 1, .remove_on_exec = 1), EOPNOTSUPP },
 
-	/* what else a sample holds */
+	/* further sample fields */
 	{ "sample BRANCH_STACK",
 	  SAMPLES(.sample_type = PERF_SAMPLE_BRANCH_STACK,
 		  .branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER),
@@ -100,7 +99,7 @@ static void table(void)
 	}
 }
 
-/* TIME is of the clock that was asked for */
+/* TIME is from the requested clock */
 static void clock_of_samples(clockid_t clock, const char *what)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 100003,
@@ -126,7 +125,7 @@ static void clock_of_samples(clockid_t clock, const char *what)
 		n++;
 		wrong += time < low || time > high;
 	}
-	ok(n && !wrong, "%s: the time of %llu samples is of this clock", what,
+	ok(n && !wrong, "%s: the time of %llu samples is from this clock", what,
 	   (unsigned long long)n);
 	ring_unmap(&ring);
 	close(fd);

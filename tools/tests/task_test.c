@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Task events: counts and periods follow the task, and no other, across
- * context switches, migrations, threads and exits.
+ * Task events: counts and periods follow only their task, across context switches,
+ * migrations, threads and exits.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,15 +21,16 @@
 
 #define LOOPS		10000
 
-/* more(n) - more(m) is the work alone: what surrounds it is the same each time */
+/* the difference of two runs is the work alone: the overhead is the same */
 static void check_work(uint64_t got, uint64_t rounds, uint64_t round, const char *what)
 {
 	uint64_t want = rounds * round;
 
-	between(got + machine_slack(want), want, want + 2 * machine_slack(want), "%s: exact", what);
+	between(got + machine_slack(want), want, want + 2 * machine_slack(want),
+		"%s: the count is exact", what);
 }
 
-/* how the counts of both players grow from a run of one length to one of another */
+/* the growth of both players' counts between runs of different lengths */
 static void pingpong(int cpu_a, int cpu_b, const char *what)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -82,7 +83,7 @@ static void pingpong_samples(uint64_t period, const char *what)
 			between(tallies[i].samples, value / period - 4, value / period + 4,
 				"%s: count / period samples", what);
 		is(tallies[i].lost + tallies[i].throttles + tallies[i].broken, 0,
-		   "  nothing else");
+		   "the ring holds only samples");
 		ring_unmap(&rings[i]);
 		close(fds[i]);
 	}
@@ -166,7 +167,7 @@ static void one_thread(void)
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	pthread_create(&thread, NULL, other_thread, &rounds);
 	pthread_join(thread, NULL);
-	between(read_value(fd), 1, rounds, "work of another thread does not count");
+	between(read_value(fd), 1, rounds, "work of another thread is not counted");
 	close(fd);
 }
 
@@ -189,10 +190,11 @@ static void thread_exit(void)
 	pthread_create(&thread, NULL, counted_thread, &fd);
 	pthread_join(thread, NULL);
 	between(read_value(fd), want, want + machine_slack(want),
-		"after the end of its thread an event keeps its count");
-	gives(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0, "  and ENABLE does no harm");
+		"an event keeps its count after its thread exits");
+	gives(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0, "ENABLE after the thread's exit succeeds");
 	work(LOOPS);
-	between(read_value(fd), want, want + machine_slack(want), "  nor does it count again");
+	between(read_value(fd), want, want + machine_slack(want),
+		"ENABLE after the thread's exit does not count");
 	close(fd);
 }
 
@@ -220,10 +222,10 @@ static void killed_task(void)
 	between(tally.samples + tally.lost, value / 20011 - !machine_is_exact() * 2,
 		value / 20011 + !machine_is_exact() * 2,
 		"a task killed while it is sampled: count / period samples");
-	ok(value > 20011 * 10ULL, "  of a good length (%llu instructions)",
+	ok(value > 20011 * 10ULL, "the killed task ran long enough (%llu instructions)",
 	   (unsigned long long)value);
 	is(door_open_event(&attr, pid, -1, -1, 0) < 0 ? errno : 0, ESRCH,
-	   "  it cannot be opened any more");
+	   "an open on the dead task fails");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -253,9 +255,9 @@ static void exec_goes_on(void)
 		bail_out("the child takes no byte");
 	waitpid(pid, &status, 0);
 	value = read_value(fd);
-	is(status, 0, "a task that execs ends well");
+	is(status, 0, "a task that execs exits normally");
 	between(value, 1000 * LOOPS * WORK_ROUND, UINT64_MAX >> 1,
-		"  and its event saw what it did after exec");
+		"the event counts the task after exec");
 	close(fd);
 	close(go[0]);
 	close(go[1]);
@@ -280,8 +282,8 @@ int main(int argc, char **argv)
 	pingpong_samples(2 * LOOPS + WORK_PINGPONG_ROUND + 9, "two tasks, slice + 9");
 	if (cpu_possible() > 1) {
 		pingpong(0, 1, "two tasks take turns on two CPUs");
-		follows(-1, 200, "a task that migrates all the time");
-		follows(1, 200, "  the half of it that runs on CPU 1");
+		follows(-1, 200, "a task that keeps migrating");
+		follows(1, 200, "a migrating task on CPU 1 only");
 		migration_samples();
 	} else {
 		skip(2 + 2 + 1, "one CPU: nowhere to migrate to");

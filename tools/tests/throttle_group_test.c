@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A group whose leader is throttled: its members count the same event, so each
- * sample has to show the same count for both, throttled in between or not, also
- * while pinned events come and go and push the group off its counters.
+ * A group with a throttled leader. The members count the same event, so each sample
+ * must have the same count for both, throttled in between or not, also while pinned
+ * events push the group off its counters.
  */
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -107,12 +107,12 @@ static struct story run(bool kernel, bool pinned)
 	   kernel ? "user and kernel" : "user", pinned ? ", pinned events come and go" : "");
 	/* a kernel that checks itself may leave less user mode than the limit has samples for */
 	between(story.throttles, machine_is_checked() ? 1 : ticks / 2, ticks + 2,
-		"  throttled in most of %llu ticks", (unsigned long long)ticks);
+		"the group is throttled in most of %llu ticks", (unsigned long long)ticks);
 	/* two ticks' at the first sample, then one each at ticks + 1 boundaries at most */
 	between(story.samples, machine_is_checked() ? 1 : due / 2,
 		due + 3 * LIMIT / (1000 * MS / TICK) + 1,
-		"  samples up to the limit, which are %llu", (unsigned long long)due);
-	is(story.backward, 0, "  counts that grow");
+		"the group has samples up to the limit of %llu", (unsigned long long)due);
+	is(story.backward, 0, "the counts never decrease");
 	ring_unmap(&ring);
 	for (int i = 0; i < MEMBERS; i++)
 		close(fds[i]);
@@ -131,17 +131,17 @@ int main(void)
 	module_set_parameter("max_sample_rate", LIMIT);
 	for (int pinned = 0; pinned < 2; pinned++) {
 		story = run(false, pinned);
-		is(story.apart, 0, "  both members have counted the same, in each sample");
+		is(story.apart, 0, "both members have the same count in each sample");
 	}
 	for (int pinned = 0; pinned < 2; pinned++) {
 		story = run(true, pinned);
 		if (machine_is_checked()) {
-			skip(1, "a debug kernel's checks come between the two");
+			skip(1, "a debug kernel runs checks between the two members");
 			continue;
 		}
-		/* what a counter misses while its interrupt, or the tick, writes it */
+		/* a counter misses instructions while the PMI or the tick writes it */
 		between(story.apart, 0, 64 * story.samples + 1000 * story.throttles,
-			"  and in the kernel all but a few, %llu of %llu in all",
+			"kernel mode counts of the members differ by %llu of %llu",
 			(unsigned long long)story.apart, (unsigned long long)story.last);
 	}
 	module_set_parameter("max_sample_rate", limit);

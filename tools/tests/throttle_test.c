@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Throttling: a period so short that the machine would do nothing else costs
- * samples, which THROTTLE and UNTHROTTLE records tell, and never the machine.
+ * Throttling: a very short period loses samples, marked by THROTTLE and UNTHROTTLE
+ * records, but does not take over the machine.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,7 @@
 #define SAMPLE_TYPE	(PERF_SAMPLE_IP | PERF_SAMPLE_TIME)
 #define CPUS_MAX	64
 
-/* what the records of one event say of its throttling */
+/* throttling of one event, from its records */
 struct story {
 	uint64_t id;
 	uint64_t last_time;
@@ -67,16 +67,18 @@ static void one_task(uint64_t period)
 	/* a throttled event is unthrottled although it is disabled by then, or keeps still */
 	sleep_ms(30);
 	tally = drain(&ring, check_record, &story);
-	between(story.throttles, 1, length, "period %llu: throttled", (unsigned long long)period);
+	between(story.throttles, 1, length,
+		"period %llu: the event is throttled", (unsigned long long)period);
 	between(story.unthrottles, story.throttles - 1, story.throttles,
-		"  each THROTTLE but perhaps the last has its UNTHROTTLE");
-	is(story.wrong_order, 0, "  in turn");
-	is(story.wrong_layout, 0, "  with time, id and stream id");
-	/* the sample that went beyond the limit may come after the THROTTLE that tells so */
-	between(story.samples_meanwhile, 0, story.throttles, "  and no more samples between them");
-	is(tally.lost + tally.others + tally.broken, 0, "  nothing is lost");
+		"each THROTTLE except possibly the last has an UNTHROTTLE");
+	is(story.wrong_order, 0, "THROTTLE and UNTHROTTLE alternate");
+	is(story.wrong_layout, 0, "the records have the right time, id and stream id");
+	/* the sample above the limit may come after its THROTTLE record */
+	between(story.samples_meanwhile, 0, story.throttles,
+		"at most one sample per throttle comes before UNTHROTTLE");
+	is(tally.lost + tally.others + tally.broken, 0, "no record is lost");
 	between(read_value(fd), length, length + machine_slack(length),
-		"  and the event counted on all the time");
+		"a throttled event counts all the time");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -100,10 +102,10 @@ static void throttled_while_off(void)
 	work_counted(fd, BURST);
 	sleep_ms(30);
 	between(drain(&ring, check_record, &story).samples, 1, BURST * WORK_ROUND,
-		"throttled, then disabled");
+		"an event is throttled and then disabled");
 	work_counted(fd, BURST);
 	between(drain(&ring, check_record, &story).samples, 1, BURST * WORK_ROUND,
-		"  enabled again: samples again");
+		"a throttled and disabled event samples after ENABLE");
 
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(BURST);
@@ -113,7 +115,7 @@ static void throttled_while_off(void)
 	sleep_ms(30);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	between(drain(&ring, check_record, &story).samples, 1, BURST * WORK_ROUND,
-		"throttled, then asleep for some ticks: samples again");
+		"a throttled task that slept for some ticks samples again");
 
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(BURST);
@@ -122,7 +124,7 @@ static void throttled_while_off(void)
 	work(BURST);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	drain(&ring, check_record, &story);
-	is(story.wrong_order, 0, "PERIOD un-throttles, and an UNTHROTTLE record tells so");
+	is(story.wrong_order, 0, "PERIOD unthrottles with an UNTHROTTLE record");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -155,13 +157,16 @@ static void software_event(void)
 	most = (now_ns() - began) / 1000000 * 10 + 100;
 	module_set_parameter("max_sample_rate", info.max_sample_rate);
 	tally = drain(&ring, check_record, &story);
-	between(story.throttles, 1, pages, "page faults: throttled");
-	is(story.unthrottles, story.throttles, "  each THROTTLE has its UNTHROTTLE");
-	is(story.wrong_order + story.wrong_layout, 0, "  in turn, whole");
-	between(tally.samples, 40, most < pages ? most : pages - 1, "  fewer samples than faults");
-	between(story.samples_meanwhile, 0, story.throttles, "  and none while throttled");
+	between(story.throttles, 1, pages, "page faults are throttled");
+	is(story.unthrottles, story.throttles, "page faults: each THROTTLE has an UNTHROTTLE");
+	is(story.wrong_order + story.wrong_layout, 0,
+	   "page faults: the records alternate and are whole");
+	between(tally.samples, 40, most < pages ? most : pages - 1,
+		"throttled page faults have fewer samples than faults");
+	between(story.samples_meanwhile, 0, story.throttles,
+		"page faults: at most one sample per throttle");
 	/* user space may take a page twice: for a read of the stack, say */
-	between(read_value(fd), pages, pages + 16, "  and the event counted on all the time");
+	between(read_value(fd), pages, pages + 16, "a throttled event counts all the time");
 	ring_unmap(&ring);
 	munmap(memory, pages * size);
 	close(fd);
@@ -203,7 +208,7 @@ static uint64_t dear_samples(uint64_t ns, struct story *hog, struct story *rare)
 	return samples;
 }
 
-/* with no limit on the rate, the limit on time is left */
+/* without a rate limit only the time limit applies */
 static void cpu_time(void)
 {
 	struct story hog = { 0 }, rare = { 0 };
@@ -215,19 +220,21 @@ static void cpu_time(void)
 	module_set_parameter("max_sample_rate", 1000000000);
 	module_set_parameter("cpu_time_max_percent", 100);
 	free = dear_samples(40000000, &hog, &rare);
-	is(hog.throttles, 0, "no limits: not throttled");
+	is(hog.throttles, 0, "an event is not throttled without limits");
 	hog = (struct story){ 0 };
 	rare = (struct story){ 0 };
 	module_set_parameter("cpu_time_max_percent", 10);
 	limited = dear_samples(40000000, &hog, &rare);
 	module_set_parameter("cpu_time_max_percent", percent);
 	module_set_parameter("max_sample_rate", info.max_sample_rate);
-	between(hog.throttles, 1, UINT64_MAX, "10 %% of the time: throttled");
-	between(limited, 40, free / 2, "  so there are fewer than half of %llu samples",
+	between(hog.throttles, 1, UINT64_MAX, "an event is throttled at a time limit of 10 %%");
+	between(limited, 40, free / 2, "the time limit allows less than half of %llu samples",
 		(unsigned long long)free);
-	is(hog.wrong_order + hog.wrong_layout, 0, "  THROTTLE and UNTHROTTLE in turn");
-	is(rare.throttles, 0, "  but not the event beside it that samples rarely");
-	is(module_info().max_sample_rate, info.max_sample_rate, "  nor everybody's rate");
+	is(hog.wrong_order + hog.wrong_layout, 0,
+	   "the time limit: THROTTLE and UNTHROTTLE alternate");
+	is(rare.throttles, 0, "the time limit does not throttle a slow event beside it");
+	is(module_info().max_sample_rate, info.max_sample_rate,
+	   "the time limit does not lower max_sample_rate");
 }
 
 #define TIME_CHECKS 7
@@ -292,7 +299,7 @@ static void tell(const struct busy_cpu *c)
 	     (unsigned long long)s->samples_meanwhile);
 }
 
-/* all CPUs for seconds: the main thread must get its share of them */
+/* load all CPUs for seconds: the main thread must still get its share */
 static void all_cpus(uint64_t period, bool kernel, unsigned int seconds)
 {
 	static struct busy_cpu cpus[CPUS_MAX];
@@ -326,16 +333,18 @@ static void all_cpus(uint64_t period, bool kernel, unsigned int seconds)
 		if (cpus[i].sum.samples > most)
 			most = cpus[i].sum.samples;
 	}
-	ok(throttled, "period %llu%s on all CPUs: throttled on each", (unsigned long long)period,
+	ok(throttled,
+	   "period %llu%s on all CPUs: each CPU is throttled", (unsigned long long)period,
 	   kernel ? ", kernel mode too," : "");
-	ok(order, "  THROTTLE and UNTHROTTLE in pairs, no sample between them");
-	ok(whole, "  all records whole");
+	ok(order, "THROTTLE and UNTHROTTLE come in pairs on each CPU");
+	ok(whole, "all records are whole");
 	/* the limit is one of each tick, and rounds up */
 	between(most, 1, took * info.max_sample_rate / 1000 * 5 / 4 + info.max_sample_rate / 10,
-		"  no more samples than the limit allows");
-	between(naps, seconds * 10, UINT64_MAX, "  the machine is alive: %llu naps of 10 ms",
+		"the samples stay below the limit");
+	between(naps, seconds * 10, UINT64_MAX,
+		"the machine stays responsive: %llu sleeps of 10 ms",
 		(unsigned long long)naps);
-	ok(kernel_log_is_clean(log), "  the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 }
 
 #define ALL_CHECKS 6
@@ -353,8 +362,8 @@ static uint64_t spin(uint64_t ns)
 #define SPIN		100000000ULL
 
 /*
- * Each overflow wakes readers, of a ring of which nobody reads. The limit on time, and
- * half of it for those that are throttled last, bound all that this costs.
+ * Each overflow wakes readers of a ring that is never read. The time limit, and half of
+ * it for the events throttled last, bounds the total cost.
  */
 static void what_is_left(int events, uint64_t period)
 {
@@ -381,7 +390,7 @@ static void what_is_left(int events, uint64_t period)
 		close(fds[i]);
 	}
 	module_set_parameter("max_sample_rate", info.max_sample_rate);
-	between(beside, alone / 2, alone, "%d events of period %llu: half of the time is left",
+	between(beside, alone / 2, alone, "%d events of period %llu leave half of the time",
 		events, (unsigned long long)period);
 	diag("%llu %%", (unsigned long long)(beside * 100 / alone));
 }

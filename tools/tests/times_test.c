@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The times of events that take turns, as seen by threads that read them from
- * another CPU, some of them new: running never exceeds enabled, and neither they
- * nor the count go back.
+ * Threads on another CPU read the times of rotating events: running never exceeds
+ * enabled, and neither the times nor the count go back.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +18,7 @@
 #define READS	200
 
 /**
- * struct watched - what the readers look at
+ * struct watched - shared with the readers
  * @fds: events
  * @last: what each had when it was last read
  * @beyond: running was more than enabled
@@ -92,9 +91,9 @@ static void watch(bool of_cpu)
 		waited += watched.last[i].enabled - watched.last[i].running;
 		close(watched.fds[i]);
 	}
-	ok(waited > 0, "%d events of %s take turns", EVENTS, of_cpu ? "a CPU" : "a process");
-	is(watched.beyond, 0, "  running is at most enabled, to each of %d threads", READERS);
-	is(watched.backward, 0, "  and nothing goes back");
+	ok(waited > 0, "%d events of %s rotate", EVENTS, of_cpu ? "a CPU" : "a process");
+	is(watched.beyond, 0, "running is at most enabled in all reads of %d threads", READERS);
+	is(watched.backward, 0, "no time and no count goes back");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loading and unloading: refused while anything of the module is in use, at
- * any load otherwise, and the PMU is as it was found.
+ * Load and unload: an unload is refused while the module is in use, works under any
+ * load otherwise, and restores the PMU.
  *
  * Takes the module's file from PMURING_KO. Leaves the module loaded.
  */
@@ -25,7 +25,7 @@
 #define CPUS_MAX	64
 #define PAGE		4096UL
 
-/* what delete_module(2) answers when the module is in use */
+/* errno of delete_module(2) while the module is in use */
 #define IN_USE		EWOULDBLOCK
 
 /* registers of the Intel PMU; counters beyond those that exist are left out */
@@ -82,7 +82,7 @@ static bool same_state(const struct pmu_state *a, const struct pmu_state *b, int
 	return same;
 }
 
-/* some of everything, on all CPUs, sampling at a high rate */
+/* all kinds of events on all CPUs, sampling at a high rate */
 struct load {
 	int fds[2 * CPUS_MAX];
 	int n;
@@ -149,7 +149,7 @@ static void put_back(const struct pmuring_info *info)
 	struct load load;
 
 	gives(module_unload(), 0, "unload of the idle module");
-	gives(open(PMURING_DEVICE, O_RDWR), ENOENT, "  its node is gone");
+	gives(open(PMURING_DEVICE, O_RDWR), ENOENT, "unload removes the device node");
 	for (int cpu = 0; cpu < n; cpu++)
 		note_all(&before[cpu], cpu, info);
 	must_load();
@@ -162,14 +162,15 @@ static void put_back(const struct pmuring_info *info)
 		same += same_state(&before[cpu], &after[cpu], cpu);
 	}
 	if (before[0].n)
-		is(same, n, "  the PMU's registers are as found, on all CPUs");
+		is(same, n, "unload restores the PMU's registers on all CPUs");
 	else
 		skip(1, "the msr driver is not loaded");
-	ok(perf_works(0) && perf_works(n - 1), "  perf counts and samples right");
+	ok(perf_works(0) && perf_works(n - 1),
+	   "perf counts and samples correctly after the unload");
 	must_load();
 }
 
-/* every way of being in use */
+/* all users of the module */
 static void refused(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, 100003, PERF_SAMPLE_IP);
@@ -179,22 +180,22 @@ static void refused(void)
 	gives(module_unload(), IN_USE, "unload with an event open: refused");
 	copy = dup(fd);
 	close(fd);
-	gives(module_unload(), IN_USE, "  with a duplicate open: refused");
+	gives(module_unload(), IN_USE, "unload with a duplicate open: refused");
 	map = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, copy, 0);
 	close(copy);
-	gives(module_unload(), IN_USE, "  with nothing but a mapping: refused");
+	gives(module_unload(), IN_USE, "unload with only a mapping left: refused");
 	is(((struct perf_event_mmap_page *)map)->data_size, 2 * PAGE,
-	   "  which is still the ring");
+	   "the mapping is still the ring after the refusal");
 	munmap(map, 3 * PAGE);
 	node = open(PMURING_DEVICE, O_RDWR | O_CLOEXEC);
-	gives(module_unload(), IN_USE, "  with the node open: refused");
+	gives(module_unload(), IN_USE, "unload with the node open: refused");
 	close(node);
-	is(module_info().events + hooks_remain(), 0, "  no event is left of it");
+	is(module_info().events + hooks_remain(), 0, "no event is left");
 	gives(module_unload(), 0, "unload with nothing in use");
 	must_load();
 }
 
-/* a reader that is killed closes in its own time; nothing of it stays */
+/* the events of a killed reader are closed some time later */
 static void killed_holder(void)
 {
 	int status, ready[2], rc;
@@ -219,9 +220,9 @@ static void killed_holder(void)
 	waitpid(pid, &status, 0);
 	for (int i = 0; i < 100 && (rc = module_unload()) && errno == IN_USE; i++)
 		sleep_ms(10);
-	gives(rc, 0, "  allowed soon after it is killed");
+	gives(rc, 0, "unload succeeds soon after that process is killed");
 	must_load();
-	is(module_info().events, 0, "  no event is left of it");
+	is(module_info().events, 0, "no event is left");
 	close(ready[0]);
 	close(ready[1]);
 }
@@ -271,8 +272,8 @@ static void forked_children(int times)
 		}
 	}
 	munmap(ready, PAGE);
-	is(refusals, times, "unload %d times while events are inherited: refused", times);
-	is(good, times, "  allowed once they are closed, though children live on");
+	is(refusals, times, "%d unloads with inherited events open: refused", times);
+	is(good, times, "unload succeeds after the close while children live");
 }
 
 /* under load on all CPUs, right after the last NMIs */
@@ -292,10 +293,10 @@ static void at_high_rate(int times)
 	stop = true;
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	is(good, times, "unloaded and loaded %d times right after sampling at a high rate", times);
+	is(good, times, "%d unloads right after sampling at a high rate succeed", times);
 }
 
-/* task switches go on while the hook comes and goes */
+/* tasks are switched while the hook is installed and removed */
 static void hook_under_load(int times)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -311,7 +312,7 @@ static void hook_under_load(int times)
 	stop = true;
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	is(hooks_remain(), 0, "first and last task event %d times: the hook is gone",
+	is(hooks_remain(), 0, "the hook is removed after %d rounds of first and last task event",
 	   times);
 }
 
@@ -335,7 +336,7 @@ int main(void)
 	at_high_rate(30);
 	hook_under_load(200);
 	ok(perf_works(0) && perf_works(cpu_possible() - 1),
-	   "while the module is idle perf works");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say, of NMIs least of all");
+	   "perf works while the module is idle");
+	ok(kernel_log_is_clean(log), "the kernel log is clean, without unknown NMIs");
 	return done();
 }

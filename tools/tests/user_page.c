@@ -32,7 +32,7 @@ static void on_fault(int signal)
 }
 
 /**
- * rdpmc_faults - may this process not read counters?
+ * rdpmc_faults - whether RDPMC faults in this process
  * @counter: number of one that exists
  *
  * Return: whether RDPMC ends in SIGSEGV
@@ -64,7 +64,7 @@ static int64_t extended(uint64_t value, uint16_t width)
 }
 
 /**
- * read_user_page - what the user page says now
+ * read_user_page - read count and times from the user page
  * @page: of an event that is mapped by this process
  *
  * Return: count and times
@@ -123,7 +123,7 @@ void user_page_unmap(volatile struct perf_event_mmap_page *page)
 }
 
 /**
- * user_page_agrees - does read() lie between two looks at the page?
+ * user_page_agrees - whether read() is between two reads of the page
  * @page: the page
  * @fd: its event
  *

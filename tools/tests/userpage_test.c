@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The user page: what is constant in it, its lock, and its clock: times that user
- * space brings up to now itself agree with read(), and its conversion of the TSC
- * with TIME of records.
+ * The user page: its constant fields, its lock and its clock. Times that user space
+ * extrapolates match read(), and the converted TSC matches TIME in records.
  */
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -21,7 +20,7 @@
 #define TIMES		20
 /* ns that a reader of the clock may be off */
 #define OFF		1000
-/* ns from one look at the page to the next but one, no more than a system call */
+/* maximum ns between two reads of the page with a system call in between */
 #define NEAR		50000
 
 static struct perf_event_attr timed(void)
@@ -42,23 +41,23 @@ static void constants(void)
 	uint32_t lock;
 
 	map_ring(&ring, fd, 2);
-	is(ring.page->version + ring.page->compat_version, 0, "version 0, as on every Linux");
-	is(ring.page->cap_bit0_is_deprecated, 1, "cap_bit0_is_deprecated");
-	is(ring.page->cap_bit0, 0, "  and bit 0 is not set");
+	is(ring.page->version + ring.page->compat_version, 0, "version is 0, as in perf");
+	is(ring.page->cap_bit0_is_deprecated, 1, "cap_bit0_is_deprecated is set");
+	is(ring.page->cap_bit0, 0, "cap_bit0 is not set");
 	is(ring.page->size, offsetof(struct perf_event_mmap_page, __reserved), "size");
 	is(ring.page->data_offset, 4096, "data_offset");
 	is(ring.page->data_size, 8192, "data_size");
-	is(ring.page->index, 0, "not enabled: no index");
+	is(ring.page->index, 0, "not enabled: the page has no index");
 	is(ring.page->cap_user_rdpmc, 1, "cap_user_rdpmc");
 	lock = ring.page->lock;
-	is(lock & 1, 0, "lock is even");
+	is(lock & 1, 0, "the lock is even");
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
-	ok(ring.page->lock > lock && !(ring.page->lock & 1), "  and goes on in steps of two");
+	ok(ring.page->lock > lock && !(ring.page->lock & 1), "the lock advances in steps of two");
 	r = read_user_page(ring.page);
 	/* an event of instructions has a counter of its own on Intel */
 	ok(r.index && (r.index < RDPMC_FIXED ? r.index <= info.gp_counters :
 					       r.index - RDPMC_FIXED <= info.fixed_counters),
-	   "index %#x is a counter's number plus 1", r.index);
+	   "index %#x is a counter number plus 1", r.index);
 	is(ring.page->pmc_width, r.index < RDPMC_FIXED ? info.gp_width : info.fixed_width,
 	   "pmc_width");
 	ring_unmap(&ring);
@@ -85,7 +84,7 @@ static bool times_agree(int fd, const struct ring *ring)
 	       in_order(before.running, count.running, after.running, "running");
 }
 
-/* stopped events have no time that goes on, whatever the clock */
+/* the times of a stopped event do not advance with the clock */
 static void stopped_times(void)
 {
 	struct perf_event_attr attr = timed();
@@ -96,9 +95,9 @@ static void stopped_times(void)
 	map_ring(&ring, fd, 1);
 	work_counted(fd, 1000);
 	count = read_count(fd);
-	is(ring.page->time_enabled, count.enabled, "disabled: time_enabled as read()");
-	is(ring.page->time_running, count.running, "  time_running as read()");
-	is(ring.page->offset, count.value, "  offset is the count");
+	is(ring.page->time_enabled, count.enabled, "disabled: time_enabled matches read()");
+	is(ring.page->time_running, count.running, "disabled: time_running matches read()");
+	is(ring.page->offset, count.value, "disabled: offset is the count");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -118,8 +117,8 @@ static void running_times(void)
 		switch_event(fd, PERF_EVENT_IOC_RESET);
 		reset += times_agree(fd, &ring);
 	}
-	is(good, TIMES, "enabled and running up to now: as read()");
-	is(reset, TIMES, "  after RESET as well");
+	is(good, TIMES, "extrapolated enabled and running match read()");
+	is(reset, TIMES, "extrapolated times match read() after RESET");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -133,7 +132,7 @@ static void see_time(const struct record *rec, void *data)
 		last_time = rec->field[0];
 }
 
-/* a sample is taken between two looks at the clock of the page */
+/* take a sample between two reads of the page's clock */
 static void clock_of_records(void)
 {
 	struct perf_event_attr attr = sampling(PERF_COUNT_HW_INSTRUCTIONS, PERIOD,
@@ -151,7 +150,7 @@ static void clock_of_records(void)
 		drain(&ring, see_time, NULL);
 		good += last_time + OFF >= before && last_time <= after + OFF;
 	}
-	is(good, TIMES, "the TSC, converted, is TIME of records");
+	is(good, TIMES, "the converted TSC matches TIME in records");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -167,13 +166,13 @@ static void clockid(void)
 	fd = open_self(&attr);
 	map_ring(&ring, fd, 1);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
-	is(ring.page->cap_user_time, 1, "use_clockid: the times go on with the TSC");
-	is(ring.page->cap_user_time_zero, 0, "  TIME of records does not");
+	is(ring.page->cap_user_time, 1, "use_clockid: cap_user_time is set");
+	is(ring.page->cap_user_time_zero, 0, "use_clockid: cap_user_time_zero is not set");
 	ring_unmap(&ring);
 	close(fd);
 }
 
-/* a software event has times, and no counter */
+/* a software event has times but no counter */
 static void software_event(void)
 {
 	struct perf_event_attr attr = timed();
@@ -186,7 +185,7 @@ static void software_event(void)
 	map_ring(&ring, fd, 1);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	is(read_user_page(ring.page).index, 0, "a software event has no index");
-	is(ring.page->cap_user_rdpmc, 0, "  nor the right to one");
+	is(ring.page->cap_user_rdpmc, 0, "a software event has no cap_user_rdpmc");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -197,7 +196,7 @@ static void work_on(uint64_t rounds, void *data)
 	work(rounds);
 }
 
-/* the count of ended children is in the page as it is in read() */
+/* the page includes the counts of exited children, as read() does */
 static void inherited(void)
 {
 	struct perf_event_attr attr = timed();
@@ -216,11 +215,13 @@ static void inherited(void)
 	worker_run(&w, 1000);
 	worker_end(&w);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
-	/* it is accounted a moment later */
+	/* the child's count is added shortly after its exit */
 	for (i = 0; i < 100 && (uint64_t)ring.page->offset != read_value(fd); i++)
 		sleep_ms(2);
-	is(ring.page->offset, read_value(fd), "inherited: offset is the count of all, once ended");
-	is(ring.page->time_enabled, read_count(fd).enabled, "  time_enabled as read()");
+	is(ring.page->offset, read_value(fd),
+	   "inherited: offset includes the exited child's count");
+	is(ring.page->time_enabled, read_count(fd).enabled,
+	   "inherited: time_enabled matches read()");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -251,9 +252,9 @@ int main(void)
 		clock_of_records();
 		clockid();
 	} else {
-		skip(2 + 1 + 2, "the TSC is no clock here");
+		skip(2 + 1 + 2, "the TSC is not usable as a clock");
 	}
 	is(module_info().events, 0, "no event is left");
-	ok(kernel_log_is_clean(log), "the kernel has nothing to say");
+	ok(kernel_log_is_clean(log), "the kernel log is clean");
 	return done();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Somebody else writes the PMU's registers, or it loses power, while events count: the
- * module notices within a tick, sets right what it can, and never counts what cannot have
- * happened; INFO and the log say so. Events on a PMU that keeps nothing go into error. A
- * storm of NMIs is broken.
+ * The PMU's registers change, or the PMU loses power, while events count. The module
+ * notices within a tick, repairs the registers, never adds impossible counts, and reports
+ * the repair in INFO and in the log. Events on a PMU that does not keep its registers go
+ * into error state. An NMI storm is stopped.
  *
  * Writes MSRs by /dev/cpu/N/msr; needs the PMU-modelling QEMU, where counts are exact.
  */
@@ -23,7 +23,7 @@
 #define ROUNDS	1000
 #define LENGTH	(ROUNDS * WORK_ROUND + WORK_TAIL)
 
-/* many ticks of the kernel, whatever its HZ, in user mode; and what one may count */
+/* user mode work for many ticks at any HZ, and the maximum count of one tick */
 #define TICKS	2000000
 #define ONE	12000000
 
@@ -51,7 +51,7 @@ static uint64_t read_msr(uint32_t msr)
 	return value;
 }
 
-/* exactly one of them counts: user-mode branches only run on a general counter */
+/* exactly one general counter counts, as branches have no fixed counter */
 static int open_branches(void)
 {
 	struct perf_event_attr attr = raw(0x00c4);
@@ -65,10 +65,10 @@ static void count_again(int fd, const char *what)
 	uint64_t before = read_value(fd);
 
 	work_counted(fd, ROUNDS);
-	is(read_value(fd) - before, LENGTH, "  %s", what);
+	is(read_value(fd) - before, LENGTH, "%s", what);
 }
 
-/* a register is written while an event counts; a tick later it counts on */
+/* a register is overwritten while an event counts; the event counts on a tick later */
 static void spoilt(uint32_t msr, uint64_t value, const char *name)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -87,18 +87,18 @@ static void spoilt(uint32_t msr, uint64_t value, const char *name)
 	after = kept ? read_msr(msr) : 0;
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	between(now, good - ONE, good + 4 * (uint64_t)TICKS * WORK_ROUND,
-		"%s: no count goes wild", name);
-	ok(now > good + ONE / 2, "  the event counts on");
+		"%s: the count has no jump", name);
+	ok(now > good + ONE / 2, "the event counts on");
 	if (kept)
-		is(after, kept, "  the register is as it was");
+		is(after, kept, "the register is restored");
 	else
-		ok(1, "  a counter counts");
-	count_again(fd, "and counts right");
-	ok(module_info().repaired > before.repaired, "  INFO says that it was repaired");
+		ok(1, "(a counter register has no value to restore)");
+	count_again(fd, "the count is right after the repair");
+	ok(module_info().repaired > before.repaired, "INFO counts the repair");
 	close(fd);
 }
 
-/* a counter is written, and read before a tick could have passed: nothing is believed */
+/* a counter is overwritten and read before the next tick: the value is ignored */
 static void jump(uint64_t value, const char *name)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
@@ -109,10 +109,10 @@ static void jump(uint64_t value, const char *name)
 	work(TICKS);
 	good = read_value(fd);
 	write_msr(FIXED_CTR0, value);
-	/* what was counted since the module last looked is gone */
-	between(read_value(fd), good - ONE, good + ONE, "%s: read at once", name);
+	/* the count since the module's last read is lost */
+	between(read_value(fd), good - ONE, good + ONE, "%s: a read at once has no jump", name);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
-	between(read_value(fd), good - ONE, good + ONE, "  and when it has stopped");
+	between(read_value(fd), good - ONE, good + ONE, "a read after DISABLE has no jump");
 	close(fd);
 }
 
@@ -130,7 +130,7 @@ static void sampled(void)
 	tally = drain(&ring, NULL, NULL);
 	work(TICKS);
 	tally = drain(&ring, NULL, NULL);
-	ok(tally.samples > 200, "samples come again after the counter was set back 2^47");
+	ok(tally.samples > 200, "samples continue after the counter was set back by 2^47");
 	ring_unmap(&ring);
 	close(fd);
 }
@@ -150,9 +150,9 @@ static void power_lost(void)
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	switch_event(branches, PERF_EVENT_IOC_DISABLE);
 	between(read_value(fd), good - ONE, good + 4 * (uint64_t)TICKS * WORK_ROUND,
-		"power lost: no count goes wild");
-	count_again(fd, "and counts right again");
-	ok(module_info().repaired > before, "  INFO says that it was repaired");
+		"power lost: the count has no jump");
+	count_again(fd, "the count is right after the repair");
+	ok(module_info().repaired > before, "INFO counts the repair");
 	close(branches);
 	close(fd);
 }
@@ -175,19 +175,19 @@ static void dead_for_good(void)
 	map_ring(&ring, fd, 1);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(TICKS);
-	is(poll_now(fd) & POLLHUP, 0, "a PMU that works: no HUP");
+	is(poll_now(fd) & POLLHUP, 0, "no POLLHUP while the PMU works");
 	write_msr(QPMU_CONTROL, QPMU_IGNORE);
 	work(TICKS);
-	ok(poll_now(fd) & POLLHUP, "a PMU that keeps nothing: HUP");
-	is(read(fd, &value, sizeof(value)), 0, "  read() finds the event in error");
-	is(module_info().failures, before + 1, "  INFO counts the failure");
+	ok(poll_now(fd) & POLLHUP, "POLLHUP when the PMU keeps no registers");
+	is(read(fd, &value, sizeof(value)), 0, "read() returns 0 for the failed event");
+	is(module_info().failures, before + 1, "INFO counts the failure");
 	write_msr(QPMU_CONTROL, QPMU_ALIVE);
 	ring_unmap(&ring);
 	close(fd);
 	sleep_ms(20);
 	fd = open_self(&attr);
 	work_counted(fd, ROUNDS);
-	is(read_value(fd), LENGTH, "  when it works again, so do new events");
+	is(read_value(fd), LENGTH, "a new event counts when the PMU works again");
 	close(fd);
 }
 
@@ -221,9 +221,10 @@ static void dead_for_a_copy(void)
 	msr_write(1, QPMU_CONTROL, QPMU_IGNORE);
 	for (int i = 0; i < 1000 && module_info().failures == before; i++)
 		sleep_ms(10);
-	is(module_info().failures, before + 1, "a PMU that keeps nothing, where a copy counts");
-	is(poll_now(fd), 0, "  the event has not hung up");
-	is(read(fd, &value, sizeof(value)), sizeof(value), "  and can be read");
+	is(module_info().failures, before + 1, "INFO counts the failure of a child event's PMU");
+	is(poll_now(fd), 0, "a failed child event does not set POLLHUP on the parent event");
+	is(read(fd, &value, sizeof(value)), sizeof(value),
+	   "the parent event is readable after a child event fails");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	msr_write(1, QPMU_CONTROL, QPMU_ALIVE);
@@ -245,20 +246,21 @@ static void storm(uint64_t control, const char *name)
 	work(ROUNDS);
 	write_msr(QPMU_CONTROL, control);
 	work(TICKS);
-	is(module_info().storms, before + 1, "%s: broken, INFO says so", name);
-	ok(read_msr(QPMU_CONTROL) > 0, "  before it was over");
+	is(module_info().storms, before + 1, "%s: INFO counts the storm", name);
+	ok(read_msr(QPMU_CONTROL) > 0, "the storm is stopped before its end");
 	write_msr(QPMU_CONTROL, QPMU_STORM(0));
 	count = read_count(fd);
-	ok(count.running < count.enabled, "  the times say that the event did not count");
+	ok(count.running < count.enabled, "running is below enabled after the storm");
 	for (int i = 0; i < 100 && read_count(fd).running == count.running; i++) {
 		sleep_ms(100);
 		work(ROUNDS);
 	}
-	ok(read_count(fd).running > count.running, "  it counts again after a while");
+	ok(read_count(fd).running > count.running,
+	   "the event runs again some time after the storm");
 	close(fd);
 	fd = open_self(&attr);
 	work_counted(fd, ROUNDS);
-	is(read_count(fd).value, LENGTH, "  and right");
+	is(read_count(fd).value, LENGTH, "the count is right after the storm");
 	close(fd);
 }
 
@@ -275,7 +277,7 @@ int main(void)
 	close(log);
 	spoilt(GLOBAL_CTRL, 0, "GLOBAL_CTRL cleared");
 	spoilt(FIXED_CTRL, 0, "FIXED_CTRL cleared");
-	spoilt(FIXED_CTRL, 0xbbb, "fixed counters switched by somebody");
+	spoilt(FIXED_CTRL, 0xbbb, "FIXED_CTRL overwritten");
 	spoilt(STATUS_SET, FROZEN, "counters frozen");
 	spoilt(FIXED_CTR0, 0, "a counter set to 0");
 	spoilt(FIXED_CTR0, (1ULL << 48) - 100000, "a counter set to its end");
