@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Opening with one attr after another: which are refused and with which errno.
- * And the protocol of attr.size.
+ * Open with one attr after another: which attrs are refused, and with which errno.
+ * Also the protocol of attr.size.
  */
 #include <errno.h>
 #include <string.h>
@@ -159,7 +159,7 @@ static void open_attr(const void *arg)
 	say_result("open", try_open(arg, 0, -1, -1, 0));
 }
 
-/* An attr of some size, with a byte set behind what is known, or not. */
+/* An attr of a given size, with or without a byte set beyond the known size. */
 struct size_case {
 	const char *name;
 	unsigned int size;
@@ -198,7 +198,7 @@ static void open_null(void)
 	say_result("odd", try_open((void *)1, 0, -1, -1, 0));
 }
 
-/* Where a page ends: the attr crosses into nothing, or into a page that cannot be written. */
+/* The attr crosses a page end into an unmapped page or a read-only page. */
 static void open_at_end(unsigned int size, unsigned int there, int protection)
 {
 	struct perf_event_attr attr = instructions();
@@ -247,7 +247,7 @@ static const struct simple_case memory[] = {
 };
 
 /**
- * theme_attr - attrs that are and are not accepted
+ * theme_attr - accepted and refused attrs
  */
 void theme_attr(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs each case in a child and prints its line. The child writes what it has
- * to say into memory shared with us, so that a case that crashes or hangs still
- * has a line, with all that it said before. One case at a time.
+ * Runs each case in a child and prints its line. The child writes its words to shared
+ * memory, so that a case that crashes or hangs still has a line with all words up to
+ * that point. One case at a time.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 #include "parity.h"
 
-/* far more than any case takes; then it hangs */
+/* far longer than any case takes; a slower case counts as hung */
 #define CASE_SECONDS	20
 
 struct line {
@@ -69,7 +69,7 @@ void say(const char *format, ...)
 }
 
 /**
- * error_name - what a system call answered
+ * error_name - name of a system call's result
  * @result: what it returned; errno is as it left it
  *
  * Return: "ok", or the name of the errno
@@ -85,7 +85,7 @@ const char *error_name(long result)
 }
 
 /**
- * say_result - say what a system call answered
+ * say_result - add a system call's result
  * @what: which one
  * @result: what it returned; errno is as it left it
  */
@@ -95,7 +95,7 @@ void say_result(const char *what, long result)
 }
 
 /**
- * give_up - end the case: what it needs cannot be had
+ * give_up - end the case because a precondition fails
  * @why: as for printf
  */
 void give_up(const char *why, ...)
@@ -118,7 +118,7 @@ static void run_in_child(case_fn fn, const void *arg)
 	_exit(0);
 }
 
-/* Its children too, however it ended; we are who inherits them. */
+/* Kill its children too; they are reparented to this process. */
 static void clean_up(pid_t group)
 {
 	kill(-group, SIGKILL);

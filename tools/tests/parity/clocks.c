@@ -42,7 +42,7 @@ static void task_clock_samples(void)
 	clock_samples(PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* Counts of time, beside the clock of the machine. */
+/* Counts of time, compared with the machine's clock. */
 static void clocks_of(pid_t pid, int cpu)
 {
 	static const uint64_t configs[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK };
@@ -81,7 +81,7 @@ static void clocks_elsewhere(void)
 	clocks_of(0, 1);
 }
 
-/* Switched on and off: no time is lost or won. */
+/* Enable and disable: the time stays exact. */
 static void reads_grow(void)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_TASK_CLOCK);

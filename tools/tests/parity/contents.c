@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is in the records that are no samples.
+ * Contents of the records other than samples.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ static struct perf_event_attr dummy(void)
 	return attr;
 }
 
-/* Who is the parent of whom in FORK and EXIT. */
+/* Parent and child ids in FORK and EXIT. */
 struct family {
 	pid_t child;
 };

@@ -38,9 +38,9 @@ void use_door(const char *node)
 
 /**
  * try_open - perf_event_open(2)
- * @attr: struct perf_event_attr, or whatever is to be taken for one
- * @pid: whom to follow
- * @cpu: where
+ * @attr: struct perf_event_attr, or other bytes to pass as one
+ * @pid: task to count
+ * @cpu: CPU to count on
  * @group_fd: leader, or -1
  * @flags: PERF_FLAG_*
  *
@@ -62,10 +62,10 @@ int try_open(const void *attr, pid_t pid, int cpu, int group_fd, unsigned long f
 }
 
 /**
- * must_open - open an event without which the case makes no sense
+ * must_open - open an event, or give up the case
  * @attr: what to count
- * @pid: whom to follow
- * @cpu: where
+ * @pid: task to count
+ * @cpu: CPU to count on
  * @group_fd: leader, or -1
  *
  * Return: its descriptor
@@ -96,7 +96,7 @@ int open_self(const struct perf_event_attr *attr)
  * @read_format: of the event
  * @period: of the event; 0 counts
  *
- * Pinned events, until there is one that finds no counter.
+ * Opens pinned events until one finds no counter.
  *
  * Return: its descriptor
  */
@@ -241,7 +241,7 @@ void must_map(struct ring *ring, int fd, size_t data_pages)
 }
 
 /**
- * say_behaviour - say what an event does while we work
+ * say_behaviour - add what an event does during some work
  * @what: which event
  * @fd: with FORMAT_TIMES
  */
@@ -263,7 +263,7 @@ void say_behaviour(const char *what, int fd)
 }
 
 /**
- * say_poll - say what poll(2) answers at once
+ * say_poll - add the immediate result of poll(2)
  * @what: which event
  * @fd: the event
  */

@@ -9,7 +9,7 @@
 #include "parity.h"
 #include "workload.h"
 
-/* a child that becomes the fixed program once it may */
+/* a child that execs the fixed program on request */
 struct runner {
 	pid_t pid;
 	int start;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events over the exit of their task, and of whoever opened them.
+ * Events across the exit of their task, and across the exit of their opener.
  */
 #include <string.h>
 #include <sys/ioctl.h>

@@ -7,8 +7,8 @@
 #include "workload.h"
 
 /*
- * work_framed(event_fd, rounds): work_counted(), whose callers are two functions
- * with a frame each and a third that ends the chain
+ * work_framed(event_fd, rounds): work_counted() called through two functions
+ * with a frame each and a third one that ends the chain
  */
 asm(".text\n"
 	".globl work_framed\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Groups: who may join whom, and what becomes of a group when members go.
+ * Groups: which events may join a group, and a group after its members are closed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -157,7 +157,7 @@ static void sibling_closed(void)
 	say("grows=%d", words[1] > 0);
 }
 
-/* Software events that gain a hardware one move, and go on. */
+/* A software group moves to the hardware context when a hardware event joins. */
 static void software_gains_hardware(void)
 {
 	int leader = add(software(PERF_COUNT_SW_TASK_CLOCK), -1, false), hardware, late;
@@ -204,7 +204,7 @@ static void joins_stopped(void)
 	say_behaviour("sibling", sibling);
 }
 
-/* On a PMU that is full a group gets on as a whole or not at all. */
+/* On a full PMU a group is scheduled as a whole or not at all. */
 static void all_or_nothing(void)
 {
 	struct perf_event_attr attr = branches();

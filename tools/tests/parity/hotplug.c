@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events and CPUs that go and come. Each case leaves CPU 1 online.
+ * Events across CPU hotplug. Each case leaves CPU 1 online.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static void open_offline(void)
 	say_result("back", try_open(&attr, -1, 1, -1, 0));
 }
 
-/* An event of the CPU that goes: it stays open, and what is it when it is back? */
+/* An event on a CPU that goes offline stays open; its state when the CPU is back. */
 static void goes_and_comes(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -59,7 +59,7 @@ static void goes_and_comes(void)
 	say("%s", after.value > before.value ? "counts-again" : "still");
 }
 
-/* A task that is driven from one CPU to the other takes its event along. */
+/* A task that is forced to another CPU takes its event along. */
 static void task_moves(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -82,7 +82,7 @@ static const struct simple_case simple[] = {
 };
 
 /**
- * theme_hotplug - CPUs that go and come
+ * theme_hotplug - CPU hotplug
  */
 void theme_hotplug(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inherited events: what the parent's count has of its children, alive and gone,
- * processes and threads.
+ * Inherited events: the share of live and exited children, processes and threads, in
+ * the parent's count.
  */
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -37,7 +37,7 @@ static void one_thread(void *data)
 	work_for(&rounds);
 }
 
-/* Once around the work, the rest is noise. */
+/* Round to multiples of the work; the rest is noise. */
 static void say_times_work(const char *what, uint64_t value)
 {
 	say("%s=%llux", what, (unsigned long long)((value + INSTRUCTIONS / 10) / INSTRUCTIONS));
@@ -190,7 +190,7 @@ static void closed_with_children(void)
 	say("survived");
 }
 
-/* Opened on a task that has children already: these are none of it. */
+/* Children that exist before the open are not counted. */
 static void earlier_children(void)
 {
 	struct helper helper;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inherited groups, and what inherited events write into the parent's ring.
+ * Inherited groups, and records of inherited events in the parent's ring.
  */
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 static uint64_t rounds = ROUNDS;
 
-/* Once around the work, the rest is noise. */
+/* Round to multiples of the work; the rest is noise. */
 static void say_times_work(const char *what, uint64_t value)
 {
 	say("%s=%llux", what, (unsigned long long)((value + INSTRUCTIONS / 10) / INSTRUCTIONS));
@@ -48,14 +48,14 @@ static void group(void)
 	helper_start(&helper);
 	helper_do(&helper, ORDER_WORK);
 	say("live=%zd", read(fd[0], words, sizeof(words)));
-	/* who has it open, too */
+	/* the helper holds the descriptors, too */
 	helper_end(&helper);
 	close(fd[1]);
 	say("sibling-closed=%zd", read(fd[0], words, sizeof(words)));
 	say("nr=%llu", (unsigned long long)words[0]);
 }
 
-/* A sibling that the children do not have: the group cannot be read. */
+/* The children lack one sibling, so the group cannot be read. */
 static void group_grows_after_fork(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -82,9 +82,9 @@ static void work_on_cpu0(void *unused)
 
 /*
  * Samples of children arrive in the parent's ring, under its id. The two are on
- * different CPUs: where one follows the other, their contexts change places, so the
- * child would end some periods in the parent's event and leave a part of one in
- * its own.
+ * different CPUs: a switch from one to the other swaps their contexts, so that
+ * the child would end some periods in the parent's event and leave part of one in its
+ * own.
  */
 static void samples(unsigned int stat)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every ioctl in every state of a single event: what it answers, and what the
- * event does afterwards.
+ * Every ioctl in every state of a single event: its result, and what the event does
+ * afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ struct trial {
 	const struct operation *operation;
 };
 
-/* An event in that state, and its task where it is not us. */
+/* An event in that state, and its task if it is another one. */
 static int open_in_state(const struct trial *trial)
 {
 	struct perf_event_attr attr = instructions();
@@ -153,7 +153,7 @@ static void values(void)
 	say("other=%d", event_id(open_self(&attr)) == id);
 }
 
-/* RESET takes the count and nothing else. */
+/* RESET clears the count and nothing else. */
 static void reset(void)
 {
 	struct perf_event_attr attr = instructions();

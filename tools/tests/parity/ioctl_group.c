@@ -107,7 +107,7 @@ static void exact_together(void)
 	    leader.running == sibling.running ? "equal" : "differ");
 }
 
-/* A sibling that is switched while its leader runs. */
+/* A sibling is enabled and disabled while its leader runs. */
 static void sibling_switched(void)
 {
 	struct count leader, sibling;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The order of fields in samples and in the trailers of other records, by taking
- * records apart and comparing each field with what must be in it.
+ * The order of fields in samples and in the trailers of other records: each field is
+ * compared with its expected value.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings that run full: how much fits, and how what is lost is accounted for.
+ * Full rings: how much fits, and how losses are counted.
  */
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static void reset_keeps_lost(void)
 	say("lost=%llu", (unsigned long long)lost_of(fd));
 }
 
-/* A tail that the reader has never advanced, in a ring that nobody may write to. */
+/* The reader never advances the tail of a read-only ring. */
 static void overwrite(void)
 {
 	struct perf_event_attr attr = sampling(PERIOD, PERF_SAMPLE_IP);
@@ -143,7 +143,7 @@ static void backward_writable(void)
 	say("head=%lld lost=%llu", (long long)ring_head(&ring), (unsigned long long)lost_of(fd));
 }
 
-/* A page without data: nothing is written, and is it lost? */
+/* A header page without data pages: nothing is written; is it counted as lost? */
 static void page_only(void)
 {
 	struct perf_event_attr attr = sampling(PERIOD, PERF_SAMPLE_IP);
@@ -188,7 +188,7 @@ static void paused(void)
 	say("lost=%llu", (unsigned long long)lost_of(fd));
 }
 
-/* A tail that makes no sense. */
+/* An invalid tail. */
 static void say_tail(uint64_t tail)
 {
 	struct ring ring;
@@ -225,7 +225,7 @@ static void tail_huge(void)
 	say_tail(1ULL << 63);
 }
 
-/* The group's read says it for each member. */
+/* A group read has the losses of each member. */
 static void lost_in_group(void)
 {
 	struct perf_event_attr attr = sampling(PERIOD, PERF_SAMPLE_IP);

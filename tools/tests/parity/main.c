@@ -2,8 +2,8 @@
 /*
  * parity [--door NODE] [--program FILE] [PREFIX...]
  *
- * Prints the answers of the kernel's perf to all cases, or to those whose names
- * begin with a PREFIX. Under libpmuring-preload.so these are pmuring's answers;
+ * Prints the answers of the kernel's perf to all cases, or to those with a name that
+ * begins with a PREFIX. Under libpmuring-preload.so these are pmuring's answers;
  * so are they with --door, where the program opens events at NODE itself.
  * FILE is the program of known length that is run for exec. With --wait it only
  * says that it runs, and waits: a target for the cases of ptrace.c.

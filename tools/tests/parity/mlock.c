@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user without rights may pin in rings: the budget of all users, and
+ * Ring memory that an unprivileged user may pin: the budget of all users, and
  * RLIMIT_MEMLOCK beyond it.
  */
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void limit(rlim_t pages)
 	setrlimit(RLIMIT_MEMLOCK, &memory);
 }
 
-/* Rings of so many data pages, until one is refused. */
+/* Map rings of @pages data pages until one is refused. */
 static void say_rings(size_t data_pages)
 {
 	unsigned int n = 0;

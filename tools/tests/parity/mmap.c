@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mmap(2) of an event: sizes, protections, offsets, second mappings, and what
- * may be done to a mapping.
+ * mmap(2) of an event: sizes, protections, offsets, second mappings, and changes of a
+ * mapping.
  */
 #include <errno.h>
 #include <signal.h>
@@ -89,7 +89,7 @@ static void map_once(const void *arg)
 		    (unsigned long long)page->data_size);
 }
 
-/* After a mapping of so many pages, further ones of any size. */
+/* Further mappings of any size after a first one. */
 static void second_size(void)
 {
 	int fd = open_sampling();
@@ -220,7 +220,7 @@ static void touch(void *data)
 		(void)*touch->at;
 }
 
-/* What a touch does to a process that tries it; @inherit: of its parent's mapping. */
+/* Result of a touch in a child; @inherit: of its parent's mapping. */
 static void say_touch(const char *what, volatile char *at, bool write)
 {
 	struct touch data = { at, write };
@@ -235,7 +235,7 @@ static void say_touch(const char *what, volatile char *at, bool write)
 	say("%s=%s", what, WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : "ok");
 }
 
-/* A child has not the mapping of its parent. */
+/* A child does not inherit the mapping. */
 static void fork_loses_it(void)
 {
 	char *map = try_map(open_sampling(), 3, RW);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Opening with two faults at once, as a user without rights: which of the two is
- * seen first is part of the ABI, since clients choose their fallback by it.
+ * Open with two errors at once as an unprivileged user. The one reported first is part
+ * of the ABI, since clients choose their fallback by it.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 
 #include "parity.h"
 
-/* what is to be opened; each fault spoils something of it */
+/* arguments of the open; each error changes one of them */
 struct request {
 	struct perf_event_attr attr;
 	pid_t pid;
@@ -167,7 +167,7 @@ static void open_spoilt(const void *arg)
 }
 
 /**
- * theme_order - two faults at once
+ * theme_order - two errors at once
  */
 void theme_order(void)
 {

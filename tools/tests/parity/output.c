@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SET_OUTPUT: which event may write into the ring of which other one, and where
- * its samples go then.
+ * SET_OUTPUT: which events may write into another event's ring, and where their
+ * samples go.
  */
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -209,7 +209,7 @@ static void source_mapped_after_undone(void)
 	say("samples=%u", tally_number(&ring, PERF_RECORD_SAMPLE));
 }
 
-/* From A to B, then to C: one hop only, as each is set by itself. */
+/* SET_OUTPUT to an event that is itself redirected. */
 static void chain(void)
 {
 	struct perf_event_attr attr = sampling(PERIOD, PERF_SAMPLE_ID);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The user page: its fields in each state, and the count that a reader makes of
- * them, by RDPMC where it may.
+ * The user page: its fields in each state, and the count that a reader computes from
+ * them, with RDPMC if allowed.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -181,7 +181,7 @@ static void try_rdpmc(const char *what)
 	say("%s=ok", what);
 }
 
-/* Whether RDPMC is allowed at all follows the mappings. */
+/* RDPMC is allowed only with a mapping. */
 static void rdpmc_allowed(void)
 {
 	struct perf_event_attr attr = instructions();

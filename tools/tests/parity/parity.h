@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The parity test asks one implementation of perf the same questions as another
- * and prints the answers, one line for each case: name TAB answer. It judges
- * nothing: scripts/check/parity.sh runs it against the kernel's perf and against
- * pmuring in one boot, and compares line by line. So a line has nothing that
- * could differ between two right runs: errnos, sizes, exact counts and relations,
- * but no ids and no times.
+ * The parity test runs the same cases on two implementations of perf and prints one
+ * line per case: name TAB answer. It does not judge the answers:
+ * scripts/check/parity.sh runs it on the kernel's perf and on pmuring in one boot and
+ * compares the lines. So a line holds nothing that differs between two correct runs:
+ * errnos, sizes, exact counts and relations, but no ids and no times.
  *
- * A case runs in a process of its own, which may leave behind whatever it likes:
- * its descriptors, mappings and children go with it.
+ * A case runs in its own process and does not have to clean up: its descriptors,
+ * mappings and children end with it.
  */
 #ifndef PMURING_TESTS_PARITY_H
 #define PMURING_TESTS_PARITY_H
@@ -32,7 +31,7 @@
 /* a user without rights */
 #define NOBODY		1000
 
-/* cases.c: running cases and saying what they saw */
+/* cases.c: running cases and collecting their answers */
 
 typedef void (*case_fn)(const void *arg);
 
@@ -55,7 +54,7 @@ void say_result(const char *what, long result);
 void give_up(const char *why, ...) PRINTS(1) __attribute__((noreturn));
 const char *error_name(long result);
 
-/* events.c: opening, reading, and what an event does now */
+/* events.c: opening, reading, and the behaviour of an event */
 
 /* value and times, as read with FORMAT_TIMES */
 struct count {
@@ -125,7 +124,7 @@ void work_framed(int event_fd, uint64_t rounds);
 #define SOME_WORK	2000
 
 /**
- * struct helper - a child that works when it is told to
+ * struct helper - a child that works on request
  * @pid: its process
  * @order: pipe to it
  * @answer: pipe from it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PERIOD and REFRESH, by the samples that come of them.
+ * PERIOD and REFRESH, by the resulting samples.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void change_while_off(void)
 	say_work(&ring, fd);
 }
 
-/* The rest of the old period is forgotten. */
+/* The rest of the old period is dropped. */
 static void change_is_immediate(void)
 {
 	struct perf_event_attr attr = sampling(1ULL << 40, PERF_SAMPLE_IP);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may open what: for each level of paranoid, for root, for users without
- * rights, and for those with one capability.
+ * Permission to open each kind of event: for each level of paranoid, for root, for
+ * unprivileged users, and for users with one capability.
  */
 #include <linux/capability.h>
 #include <stdio.h>
@@ -163,7 +163,7 @@ static const struct {
 	{ "root-without-perfmon", as_root_without_perfmon, 2, 2 },
 };
 
-/* Rights are asked for at the open: what is open stays so. */
+/* Permissions are checked at open; an open event stays usable. */
 static void after_loss(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -178,7 +178,7 @@ static void after_loss(void)
 	say_result("again", try_open(&attr, 0, -1, -1, 0));
 }
 
-/* After setuid the child cannot be looked at until it says that it can. */
+/* After setuid the child is undumpable until it sets PR_SET_DUMPABLE. */
 static void not_dumpable(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -198,7 +198,7 @@ static const struct simple_case simple[] = {
 };
 
 /**
- * theme_permission - who may open what
+ * theme_permission - permission to open events
  */
 void theme_permission(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Opening one event after another: types, generic and cache events, raw codes,
- * software events, probes, and more of them at once than there are counters.
+ * Open one event after another: types, generic and cache events, raw codes, software
+ * events, probes, and more events at once than counters.
  */
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
@@ -53,7 +53,7 @@ static void sweep_cache(void)
 			}
 }
 
-/* A raw code, and the words of the attr that follow the first. */
+/* A raw code, with config1 to config3. */
 struct raw {
 	const char *name;
 	uint64_t config, config1, config2, config3;
@@ -179,7 +179,7 @@ static const struct {
 	{ "raw-rr", { PERF_TYPE_RAW, 0x5101c4 } },
 };
 
-/* What a raw code counts must not depend on the bits that are the kernel's. */
+/* The count of a raw code must not depend on the bits that the kernel owns. */
 static void raw_kernel_bits(void)
 {
 	struct perf_event_attr attr = event_attr(PERF_TYPE_RAW, 0x5300c0);
@@ -204,7 +204,7 @@ static void exact_counts(void)
 	say("branches=%llu", (unsigned long long)read_value(fd));
 }
 
-/* Members that are off do not count. */
+/* Disabled members do not count. */
 static unsigned int open_until_refused(uint64_t config, bool off)
 {
 	struct perf_event_attr attr = event_attr(PERF_TYPE_HARDWARE, config);
@@ -258,7 +258,7 @@ static const struct simple_case simple[] = {
 };
 
 /**
- * theme_pmu - which events there are
+ * theme_pmu - supported events
  */
 void theme_pmu(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * poll(2): what it answers in each state, and when a ring wakes its reader.
+ * poll(2): its result in each state, and when a ring wakes its reader.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * prctl(PR_TASK_PERF_EVENTS_DISABLE and _ENABLE): all events that the caller has
- * opened, whomever they follow.
+ * opened, on any task.
  */
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -59,7 +59,7 @@ static void disable_all(void *data)
 	prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0);
 }
 
-/* The opener alone: neither its children nor its threads. */
+/* Only the opener: not its children and not its threads. */
 static void by_child(void)
 {
 	int fd = add(false, 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rights to another task: each kind of caller opens an event of each kind of
- * target. perf asks the kernel's ptrace check here, which compares user IDs,
- * capabilities, user namespaces and whether the target may be dumped.
+ * Permission on another task: each kind of caller opens an event on each kind of
+ * target. perf uses the kernel's ptrace check here, which compares user IDs,
+ * capabilities and user namespaces, and tests whether the target is dumpable.
  *
- * The targets wait in processes of their own. Some run a copy of this program
- * with --wait, for what only an exec brings about.
+ * The targets wait in separate processes. Some run a copy of this program with --wait,
+ * for states that only an exec can create.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -72,7 +72,7 @@ static void write_word(const char *path, const char *word)
 	close(fd);
 }
 
-/* Its own user exists there, and may enter a further one. */
+/* Its own user is mapped there, and may enter a further one. */
 static void enter_user_namespace(void)
 {
 	uid_t user = geteuid();
@@ -121,7 +121,7 @@ static void in_user_namespace(void)
 	enter_user_namespace();
 }
 
-/* Without a user there, since some callers may not give it one. */
+/* Without a mapped user, since some callers may not map one. */
 static void in_bare_user_namespace(void)
 {
 	must(unshare(CLONE_NEWUSER), "CLONE_NEWUSER");
@@ -323,7 +323,7 @@ struct pair {
 };
 
 /**
- * wait_as_target - say on stdout that the target is ready, and wait for the end
+ * wait_as_target - report on stdout that the target is ready, and wait to be killed
  */
 void wait_as_target(void)
 {
@@ -370,7 +370,7 @@ static void attempt(const void *arg)
 	say_result("open", try_open(&attr, pid, -1, -1, 0));
 }
 
-/* A thread of ours is ours, whatever its user and whatever it hides. */
+/* A thread of the caller's process is always accessible. */
 static pid_t thread_id;
 static pthread_barrier_t thread_ready;
 
@@ -396,7 +396,7 @@ static void thread_of_root(void)
 	say_result("open", try_open(&attr, thread_id, -1, -1, 0));
 }
 
-/* Rights that a task has lost meanwhile count as they are now. */
+/* The check uses the current capabilities of a task. */
 static void target_gains_rights(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -445,7 +445,7 @@ static void zombie_root(void)
 /* Not in every installed header: struct landlock_ruleset_attr of version 1. */
 #define RIGHT_MAKE_FIFO	(1ULL << 10)
 
-/* A security module's own rule: a domain sees no task outside of it. */
+/* A security module's rule: a Landlock domain cannot trace a task outside of it. */
 static void landlock(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -487,7 +487,7 @@ static void install_copy(const char *path, mode_t mode)
 }
 
 /**
- * theme_ptrace - who has rights to which task
+ * theme_ptrace - permission on other tasks
  */
 void theme_ptrace(void)
 {

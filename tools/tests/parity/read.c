@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * read(2) with every read_format, of single events and of groups, and with too
- * little room.
+ * read(2) with every read_format, of single events and of groups, and with buffers
+ * that are too small.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void say_times(uint64_t enabled, uint64_t running)
 	    enabled == running ? "equal" : enabled > running ? "enabled-longer" : "wrong");
 }
 
-/* Decodes by the format; ids are compared with what IOC_ID says. */
+/* Decodes by the format; ids are compared with IOC_ID. */
 static void say_words(const uint64_t *words, ssize_t len, uint64_t format, const uint64_t *ids)
 {
 	const uint64_t *word = words;
@@ -132,7 +132,7 @@ static void sweep_formats(const char *theme, case_fn fn)
 	}
 }
 
-/* Past the compiler, which knows that these are wrong. */
+/* Hide the bad pointers from the compiler. */
 static long read_raw(int fd, void *at, size_t size)
 {
 	return syscall(SYS_read, fd, at, size);
@@ -191,7 +191,7 @@ static void mixed_formats(void)
 	say("value=%llu", (unsigned long long)words[0]);
 }
 
-/* Siblings of an event whose group read grows, until one is refused. */
+/* Add siblings to a group until its read is too large and one is refused. */
 static void grow(uint64_t leader_format, uint64_t sibling_format)
 {
 	struct perf_event_attr attr = software(PERF_COUNT_SW_DUMMY);
@@ -245,7 +245,7 @@ static void killed_task(void)
 	say_times(count.enabled, count.running);
 }
 
-/* The longer time is that of a time without a counter. */
+/* enabled is longer after a time without a counter. */
 static void enabled_elsewhere(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -277,7 +277,7 @@ static const struct simple_case simple[] = {
 };
 
 /**
- * theme_read - what read(2) gives
+ * theme_read - results of read(2)
  */
 void theme_read(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takes the records out of a ring, counts them by type and says what there were.
+ * Reads the records of a ring, counts them by type and prints the result.
  * Called by the cases.
  */
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The limits of both implementations, and ways to have fewer rights. Called by the
+ * The limits of both implementations, and ways to drop privileges. Called by the
  * cases, and by main() before the first one.
  */
 #include <fcntl.h>
@@ -65,7 +65,7 @@ void rate_set(long rate)
 }
 
 /**
- * prepare_machine - the same limits for everybody
+ * prepare_machine - set the same limits in both implementations
  */
 void prepare_machine(void)
 {
@@ -98,7 +98,7 @@ static void change_user(void)
 }
 
 /**
- * be_nobody - go on as a user without rights, who could be traced by himself
+ * be_nobody - become an unprivileged, dumpable user
  */
 void be_nobody(void)
 {

@@ -48,7 +48,7 @@ static void sample_bit(const void *arg)
 	say_sampled(complete(sampling(PERIOD, 1ULL << *bit)));
 }
 
-/* Every field at once but those that need a PMU that has them. */
+/* All fields at once except those that need PMU support. */
 static void many_fields(void)
 {
 	say_sampled(complete(sampling(PERIOD, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
@@ -69,7 +69,7 @@ struct read_trial {
 	bool group;
 };
 
-/* A sample that carries counts: its own alone, or those of a group. */
+/* A sample with counts: of its event, or of a group. */
 static void sample_read(const void *arg)
 {
 	const struct read_trial *trial = arg;
@@ -92,7 +92,7 @@ static void sample_read(const void *arg)
 	say_samples(&tally);
 }
 
-/* Sampled by its kernel part too: misc says which one was hit. */
+/* Samples of kernel mode too: misc has the mode. */
 struct modes {
 	unsigned int user;
 	unsigned int kernel;
@@ -170,7 +170,7 @@ static void modes_none(void)
 	say_modes(false, false);
 }
 
-/* How far the IP is from where the period ended. */
+/* Distance of the IP from the end of the period. */
 static void count_hits(const struct perf_event_header *rec, void *data)
 {
 	uint64_t ip;
@@ -194,7 +194,7 @@ static void ip_in_loop(void)
 	say("samples=%u in-loop=%u", tally.number[PERF_RECORD_SAMPLE], hits);
 }
 
-/* The sum of all PERIOD fields, and of a frequency's. */
+/* The sum of all PERIOD fields, also in frequency mode. */
 static void sum_periods(const struct perf_event_header *rec, void *data)
 {
 	uint64_t period;
@@ -218,7 +218,7 @@ static void period_field(void)
 	say("samples=%u sum=%llu", tally.number[PERF_RECORD_SAMPLE], (unsigned long long)sum);
 }
 
-/* A frequency finds a period that gives about as many samples; far from exactly. */
+/* Frequency mode gives roughly the requested number of samples. */
 static void frequency(void)
 {
 	struct perf_event_attr attr = sampling(2000, PERF_SAMPLE_PERIOD);

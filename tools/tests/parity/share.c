@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * More than there is room for: events that take turns on the counters, and
- * samples beyond the limit of their rate.
+ * Overcommitted resources: events that rotate on the counters, and samples beyond the
+ * rate limit.
  */
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ static int open_on(struct perf_event_attr attr, int leader)
 	return must_open(&attr, 0, -1, leader);
 }
 
-/* Each has its turn, and the scaled count is that of an event that always ran. */
+/* Each event runs, and its scaled count is that of an event that always ran. */
 static void say_turns(const int *fd, int number)
 {
 	unsigned int ran = 0, whole = 0, scaled = 0;
@@ -59,7 +59,7 @@ static void groups_take_turns(void)
 	say_turns(fd, EVENTS);
 }
 
-/* A pinned event takes no turns. */
+/* A pinned event does not rotate. */
 static void pinned_among_many(void)
 {
 	struct perf_event_attr attr = branches();
@@ -105,7 +105,7 @@ static void throttled(void)
 	say("samples=%s", tally.number[PERF_RECORD_SAMPLE] < 200000000 / 20000 ? "fewer" : "all");
 }
 
-/* What a throttled event counts meanwhile. */
+/* The count of an event while it is throttled. */
 static void throttled_count(void)
 {
 	struct perf_event_attr attr = sampling(20000, PERF_SAMPLE_IP);
@@ -133,7 +133,7 @@ static const struct simple_case throttle[] = {
 };
 
 /**
- * theme_share - turns and throttling
+ * theme_share - rotation and throttling
  */
 void theme_share(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records that are no samples: which come for which bit of the attr, when a task
- * does something; their sizes and misc.
+ * Records other than samples: the records that each attr bit enables, their sizes and
+ * misc.
  */
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -260,7 +260,7 @@ static const struct simple_case simple[] = {
 };
 
 /**
- * theme_sideband - records that are no samples
+ * theme_sideband - records other than samples
  */
 void theme_sideband(void)
 {

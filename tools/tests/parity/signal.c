@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Signals by fasync: how many come for how many overflows, and what they carry.
+ * Signals by fasync: their number and their contents.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -38,7 +38,7 @@ static void listen_to(int number)
 	sigaction(number, &action, NULL);
 }
 
-/* The event's signals come to us. */
+/* Send the event's signals to this task. */
 static void ask_for(int fd, int number)
 {
 	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = syscall(SYS_gettid) };
@@ -118,7 +118,7 @@ static void by_sigio(void)
 	say("some=%d", signals > 0);
 }
 
-/* One signal for each REFRESH(1), the last of a limit says HUP. */
+/* One signal for each REFRESH(1); the last one of a limit carries POLL_HUP. */
 static void refresh(void)
 {
 	int fd = open_sampling();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software events: what each counts and samples of known deeds.
+ * Software events: counts and samples of known actions.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -48,7 +48,7 @@ static const struct {
 	const char *name;
 	uint64_t config;
 	void (*act)(void);
-	/* what one deed is worth; 0: only whether it counts */
+	/* events per action; 0: only test whether it counts */
 	unsigned int deeds;
 } cases[] = {
 	{ "page-faults", PERF_COUNT_SW_PAGE_FAULTS, touch_pages, FAULTS },
@@ -82,7 +82,7 @@ static void count_mode(size_t i, bool user, bool kernel)
 	attr.exclude_kernel = !kernel;
 	fd = open_self(&attr);
 	pin_to(1);
-	/* once before, so that only the deed is new */
+	/* run it once before, so that only the action itself is new */
 	cases[i].act();
 	enable(fd);
 	cases[i].act();
@@ -105,7 +105,7 @@ static void count_kernel(const void *arg)
 	count_mode(*(const size_t *)arg, false, true);
 }
 
-/* What a period of one gives for each. */
+/* Samples of each event with a period of one. */
 static void sample(const void *arg)
 {
 	size_t i = *(const size_t *)arg;
@@ -199,7 +199,7 @@ static void period_1000(void)
 	period(1000, PERF_SAMPLE_IP);
 }
 
-/* Who asks for the period gets a sample of each fault. */
+/* With PERF_SAMPLE_PERIOD each fault is sampled. */
 static void period_7_told(void)
 {
 	period(7, PERF_SAMPLE_PERIOD);

@@ -116,7 +116,7 @@ static void no_descriptor(void)
 	say_result("open", try_open(&attr, 0, -1, -1, 0));
 }
 
-/* The lowest descriptor that is free, also 0. */
+/* The lowest free descriptor, which may be 0. */
 static void lowest_descriptor(void)
 {
 	struct perf_event_attr attr = instructions();
@@ -171,7 +171,7 @@ static const struct simple_case simple[] = {
 };
 
 /**
- * theme_target - whom and where to follow
+ * theme_target - tasks and CPUs to count
  */
 void theme_target(void)
 {
