@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Call chains and group counts: taken out of a sample, and the tree that chains
- * add up to, as it is printed. Run on the host.
+ * Call chains and group counts: parsing of a sample, and the printed tree of many
+ * chains. Run on the host.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,16 +34,20 @@ static void test_sample(void)
 	};
 	struct sample_rest rest;
 
-	ok(sample_rest_parse(&rec.header, &attr, &rest), "a sample with READ and CALLCHAIN");
+	ok(sample_rest_parse(&rec.header, &attr, &rest),
+	   "a sample with READ and CALLCHAIN is parsed");
 	ok(rest.nr_counts == 2 && rest.count_step == 2 && rest.counts[0] == 41 &&
 	   rest.counts[2] == 42 && rest.counts[3] == 52, "the counts of its group");
-	ok(rest.nr_chain == 2 && rest.chain[0] == 61 && rest.chain[1] == 62, "its call chain");
+	ok(rest.nr_chain == 2 && rest.chain[0] == 61 && rest.chain[1] == 62,
+	   "the sample's call chain is parsed");
 	rec.words[9] = 3;
-	ok(!sample_rest_parse(&rec.header, &attr, &rest), "a chain behind the end is refused");
+	ok(!sample_rest_parse(&rec.header, &attr, &rest),
+	   "a chain beyond the end of the sample is refused");
 	rec.words[2] = 1ULL << 61;
-	ok(!sample_rest_parse(&rec.header, &attr, &rest), "and so is a group");
+	ok(!sample_rest_parse(&rec.header, &attr, &rest),
+	   "a group beyond the end of the sample is refused");
 	rec.header.size = sizeof(rec.header) + 8;
-	ok(!sample_rest_parse(&rec.header, &attr, &rest), "a sample that is too short");
+	ok(!sample_rest_parse(&rec.header, &attr, &rest), "a sample that is too short is refused");
 }
 
 static void test_single_read(void)
@@ -75,7 +79,7 @@ static void add(struct caller *root, uint64_t period, ...)
 	va_end(args);
 }
 
-/* stdout goes to a file meanwhile */
+/* redirects stdout to a file */
 static char *printed(struct caller *root)
 {
 	char path[] = "/tmp/callers_test.XXXXXX", *text;
@@ -114,7 +118,7 @@ static void test_tree(void)
 	       "            |\n"
 	       "            ---leaf\n"
 	       "               middle\n"
-	       "               main\n\n", "one way");
+	       "               main\n\n", "a single chain is printed");
 	add(&branched, 100, "leaf", "b", "main", NULL);
 	add(&branched, 299, "leaf", "a", "main", NULL);
 	add(&branched, 1, "leaf", "rare", "main", NULL);
@@ -126,7 +130,7 @@ static void test_tree(void)
 	       "               |          main\n"
 	       "               |\n"
 	       "                --25.00%--b\n"
-	       "                          main\n\n", "two ways, and one too rare to be shown");
+	       "                          main\n\n", "two chains are printed and a rare one is left out");
 	prints(&none, "", "no chain, no tree");
 	add(&early, 1, "leaf", NULL);
 	add(&early, 1, "leaf", "main", NULL);
@@ -134,7 +138,7 @@ static void test_tree(void)
 	       "            |\n"
 	       "            ---leaf\n"
 	       "               |\n"
-	       "                --50.00%--main\n\n", "a chain that ends earlier");
+	       "                --50.00%--main\n\n", "a chain that ends earlier is printed");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What door.c says about an errno where one errno has several causes. There is no
- * module here, so the parameters are taken to have their defaults.
+ * Explanations of door.c for an errno with several causes. The module is not loaded, so
+ * the parameters have their defaults.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void names(int err, const struct perf_event_attr *attr, pid_t pid, const 
 	ok(strstr(text, cause), "%s: %s", strerror(err), cause);
 }
 
-/* as if no more files could be opened */
+/* at the limit of open files */
 static void without_files(const struct perf_event_attr *attr)
 {
 	struct rlimit was, none;
@@ -49,7 +49,7 @@ int main(void)
 	names(EACCES, &kernel, 1, "watching the kernel");
 	names(EACCES, &user, 1, "another user");
 	names(E2BIG, &user, 0, "group");
-	/* as PMURING_IOC_OPEN leaves it when it knows less */
+	/* as PMURING_IOC_OPEN leaves it if the known size is smaller */
 	unknown.size = PERF_ATTR_SIZE_VER0;
 	names(E2BIG, &unknown, 0, "older");
 	names(EMFILE, &user, 0, "max_events");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event names, groups and CPU lists: what each spelling comes to. Run on the host.
+ * Event names, groups and CPU lists: the result of each spelling. Run on the host.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "tap.h"
 #include "target.h"
 
-/* what the command line says; @count events come of it, this is the last */
+/* an -e argument, the number of resulting events, and the last one */
 static const struct {
 	const char *text;
 	size_t count;
@@ -85,9 +85,9 @@ static void test_groups(void)
 	   "a group between others");
 	events = list.events;
 	ok(events[0].leader == 0 && events[1].leader == 1 && events[2].leader == 1 &&
-	   events[3].leader == 3 && events[4].leader == 4, "who leads");
+	   events[3].leader == 3 && events[4].leader == 4, "each event has the right leader");
 	ok(events_group_size(&list, 0) == 1 && events_group_size(&list, 1) == 2 &&
-	   events_group_size(&list, 2) == 0, "how many there are in a group");
+	   events_group_size(&list, 2) == 0, "each group has the right size");
 	ok(events[1].sample_read && events[2].sample_read && !events[0].sample_read &&
 	   !events[3].sample_read, ":S");
 	ok(events[1].attr.pinned && events[1].attr.exclusive && !events[2].attr.pinned &&
@@ -100,7 +100,8 @@ static void test_groups(void)
 	ok(!events_add(&list, "cycles:pppP") && list.events[0].attr.precise_ip == 3, ":ppp");
 	ok(!events_add(&list, "cycles:D") && list.events[1].attr.pinned &&
 	   list.events[1].leader == 1, "a second -e, pinned");
-	ok(events_add_tracker(&list)->attr.config == PERF_COUNT_SW_DUMMY, "a tracker");
+	ok(events_add_tracker(&list)->attr.config == PERF_COUNT_SW_DUMMY,
+	   "the tracker is a dummy event");
 	events_free(&list);
 }
 
@@ -121,10 +122,11 @@ static void test_cpus(void)
 	int *cpus;
 	size_t nr;
 
-	ok(cpus_are("0", 1, 0), "one CPU");
-	ok(cpus_are("0-3,7\n", 5, 7), "a range and one, as sysfs writes it");
+	ok(cpus_are("0", 1, 0), "a list of one CPU is parsed");
+	ok(cpus_are("0-3,7\n", 5, 7), "a range and a single CPU are parsed, as in sysfs");
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		ok(cpu_list_parse(wrong[i], &cpus, &nr) < 0, "no CPU list: '%s'", wrong[i]);
+		ok(cpu_list_parse(wrong[i], &cpus, &nr) < 0,
+		   "an invalid CPU list is refused: '%s'", wrong[i]);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Command lines of record and stat: the attributes that they come to, and what
- * is refused. Run on the host, without the module.
+ * Command lines of record and stat: the resulting attributes, and refused options. Run
+ * on the host, without the module.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,15 +56,15 @@ static void test_rates(void)
 	struct record_options opts = record_of("record true");
 	const struct perf_event_attr *attr = attr_of(&opts, 0);
 
-	ok(attr->freq && attr->sample_freq == 4000, "4000 Hz");
-	ok(attr->sample_type & PERF_SAMPLE_PERIOD, "  with the period in the sample");
+	ok(attr->freq && attr->sample_freq == 4000, "record samples at 4000 Hz by default");
+	ok(attr->sample_type & PERF_SAMPLE_PERIOD, "samples by frequency carry the period");
 	ok(!strcmp(opts.events.events[0].name, "cycles") && opts.events.events[0].or_clock,
-	   "  of cycles, or the clock");
+	   "the default event is cycles, with the clock as fallback");
 	events_free(&opts.events);
 	opts = record_of("record -F 123 -e branches true");
 	attr = attr_of(&opts, 0);
-	ok(attr->freq && attr->sample_freq == 123, "-F");
-	ok(!opts.events.events[0].or_clock, "  of what was asked for, or nothing");
+	ok(attr->freq && attr->sample_freq == 123, "-F sets the frequency");
+	ok(!opts.events.events[0].or_clock, "an explicit event has no fallback");
 	events_free(&opts.events);
 	opts = record_of("record -F 123 -c 77 -e branches true");
 	attr = attr_of(&opts, 0);
@@ -82,17 +82,18 @@ static void test_targets(void)
 	struct record_options opts = record_of("record true");
 	const struct perf_event_attr *attr = attr_of(&opts, 0);
 
-	ok(attr->inherit && attr->disabled && attr->enable_on_exec, "a command: from its exec on");
+	ok(attr->inherit && attr->disabled && attr->enable_on_exec,
+	   "events of a command start at its exec");
 	ok(attr->mmap && attr->mmap2 && attr->comm && attr->comm_exec && attr->task,
-	   "  with the sideband");
-	is(opts.events.nr, 1, "  all in one event");
+	   "the event of a command has the sideband records");
+	is(opts.events.nr, 1, "one event has both samples and sideband records");
 	events_free(&opts.events);
 	opts = record_of("record ls -a -e");
 	ok(!opts.target.all_cpus && !strcmp(opts.target.argv[1], "-a"),
-	   "  whose options are its own");
+	   "options after the command belong to the command");
 	events_free(&opts.events);
 	opts = record_of("record -i true");
-	ok(!attr_of(&opts, 0)->inherit, "-i");
+	ok(!attr_of(&opts, 0)->inherit, "-i disables inherit");
 	events_free(&opts.events);
 	opts = record_of("record -p 1 -- true");
 	ok(attr_of(&opts, 0)->inherit && !attr_of(&opts, 0)->enable_on_exec &&
@@ -100,7 +101,7 @@ static void test_targets(void)
 	attr = attr_of(&opts, 1);
 	ok(attr->config == PERF_COUNT_SW_DUMMY && attr->mmap && attr->inherit &&
 	   !attr->disabled && !attr->freq && !attr->sample_period &&
-	   opts.events.events[1].tracker, "  the sideband at once");
+	   opts.events.events[1].tracker, "the sideband event starts at once");
 	events_free(&opts.events);
 	opts = record_of("record -a");
 	ok(!attr_of(&opts, 0)->inherit && attr_of(&opts, 0)->sample_type & PERF_SAMPLE_CPU, "-a");
@@ -115,12 +116,13 @@ static void test_groups(void)
 	   attr_of(&opts, 2)->sample_period == 5, "{a,b}:S: the leader samples");
 	ok(attr_of(&opts, 1)->read_format & PERF_FORMAT_GROUP &&
 	   attr_of(&opts, 0)->sample_type & PERF_SAMPLE_READ &&
-	   !(attr_of(&opts, 2)->sample_type & PERF_SAMPLE_READ), "  and reads the group");
+	   !(attr_of(&opts, 2)->sample_type & PERF_SAMPLE_READ),
+	   "the sampling leader reads the group");
 	ok(!attr_of(&opts, 0)->inherit && !attr_of(&opts, 1)->inherit && attr_of(&opts, 2)->inherit,
-	   "  which nobody inherits");
+	   "a group that is read is not inherited");
 	ok(attr_of(&opts, 0)->disabled && !attr_of(&opts, 1)->disabled &&
 	   attr_of(&opts, 0)->enable_on_exec && !attr_of(&opts, 1)->enable_on_exec,
-	   "  the leader starts it");
+	   "only the leader is enabled on exec");
 	events_free(&opts.events);
 }
 
@@ -130,9 +132,10 @@ static void test_stat(void)
 	char *argv[WORDS];
 	int argc = words("stat true", argv);
 
-	ok(!stat_options_parse(&opts, argc, argv) && opts.events.nr == 8, "stat: perf's events");
+	ok(!stat_options_parse(&opts, argc, argv) && opts.events.nr == 8,
+	   "stat has perf's default events");
 	ok(!strcmp(opts.events.events[0].name, "task-clock") && opts.events.events[0].optional &&
-	   opts.events.events[0].attr.inherit, "  the first is task-clock");
+	   opts.events.events[0].attr.inherit, "the first default event of stat is task-clock");
 	events_free(&opts.events);
 	argc = words("stat -a -I 100", argv);
 	ok(!stat_options_parse(&opts, argc, argv) && opts.interval == 100 &&
@@ -140,7 +143,7 @@ static void test_stat(void)
 	events_free(&opts.events);
 }
 
-/* exits in the parser or returns an error; both say why on stderr */
+/* exits in the parser or returns an error, with a message on stderr */
 static bool is_refused(const char *line)
 {
 	pid_t pid = fork();

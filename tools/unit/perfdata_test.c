@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A perf.data file written and read again; then the same file damaged in many
- * ways, which must end in a message or in a report, never in a bad access (the
- * sanitized build is what proves that). Run on the host.
+ * Writes and reads a perf.data file, and then reads many damaged copies of it. Each must
+ * end in a message or a report, never in a bad access, which the sanitized build
+ * detects. Run on the host.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -124,18 +124,19 @@ static void test_round_trip(void)
 	struct seen seen;
 	const struct code_map *map;
 
-	ok(!write_file(), "written");
+	ok(!write_file(), "the file is written");
 	test_names();
-	ok(!read_back(&seen), "read");
+	ok(!read_back(&seen), "the file is read back");
 	is(seen.samples, 2, "samples");
 	is(seen.comms, 1, "COMM records");
-	ok(seen.ordered, "in the order of time");
+	ok(seen.ordered, "records are read in time order");
 	is(seen.event, 1, "the last sample's event, by its ID");
 	is(seen.sample.ip, 0x401234, "its IP");
 	is(seen.sample.time, 100, "its time");
-	ok(!strcmp(machine_comm(&seen.machine, &seen.sample), "worker"), "its command");
+	ok(!strcmp(machine_comm(&seen.machine, &seen.sample), "worker"),
+	   "the sample has the right command");
 	map = machine_map(&seen.machine, 7, 0x401234);
-	ok(map && !strcmp(map->name, "/bin/x"), "its file");
+	ok(map && !strcmp(map->name, "/bin/x"), "the sample has the right file");
 	machine_free(&seen.machine);
 }
 

@@ -2,8 +2,8 @@
 /*
  * The preload library without the module. Its code is in this very program, where
  * it interposes libc's syscall() and prctl() as LD_PRELOAD would, and the
- * sanitizers see it. What needs the finished library finds it in
- * build/tools/. The opens that succeed are scripts/check/clients.sh's.
+ * sanitizers see it. Tests of the finished library use the one in
+ * build/tools/. scripts/check/clients.sh tests successful opens.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static void test_six_arguments(void)
 	if (fd < 0 || ftruncate(fd, 8192) || pwrite(fd, "second", 7, 4096) != 7)
 		bail_out("no file to map: %s", strerror(errno));
 	page = (char *)syscall(SYS_mmap, NULL, 4096L, (long)PROT_READ, (long)MAP_SHARED, (long)fd, 4096L);
-	ok(page != MAP_FAILED && !strcmp(page, "second"), "all six arguments arrive");
+	ok(page != MAP_FAILED && !strcmp(page, "second"), "all six arguments are passed");
 	if (page != MAP_FAILED)
 		munmap(page, 4096);
 	gives(syscall(SYS_mmap, NULL, 4096L, (long)PROT_READ, (long)MAP_SHARED, (long)fd, 1L),
@@ -107,7 +107,7 @@ static void test_prctl(void)
 
 	is(prctl(PR_SET_NAME, "preloaded"), 0, "prctl() passes on");
 	is(syscall(SYS_prctl, PR_GET_NAME, name), 0, "syscall(SYS_prctl) passes on");
-	ok(!strcmp(name, "preloaded"), "they set and get the name");
+	ok(!strcmp(name, "preloaded"), "prctl() sets and gets the name");
 	gives(prctl(-1), EINVAL, "an option that does not exist");
 	is(prctl(PR_TASK_PERF_EVENTS_DISABLE), 0, "perf's option without the node: as the kernel");
 	is(syscall(SYS_prctl, PR_TASK_PERF_EVENTS_ENABLE), 0, "by syscall() too");
@@ -162,10 +162,10 @@ static void output_is(const char *want, const char *what, const char *command, .
 static void test_library(void)
 {
 	if (!find_library()) {
-		ok(false, "build/tools/libpmuring-preload.so is there");
+		ok(false, "build/tools/libpmuring-preload.so exists");
 		return;
 	}
-	ok(true, "build/tools/libpmuring-preload.so is there");
+	ok(true, "build/tools/libpmuring-preload.so exists");
 	output_is("prctl\nsyscall\n", "it exports two functions and nothing else",
 		  "nm -D --defined-only '%s' | awk '{ print $3 }' | sort", library);
 	output_is("harmless\n", "a workload does not notice it",

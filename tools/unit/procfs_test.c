@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lines of /proc and the fields of samples, taken apart. Run on the host.
+ * Parsing of lines in /proc and of sample fields. Run on the host.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +21,17 @@ static void test_maps(void)
 	char junk[] = "no mapping at all";
 	struct mapping map;
 
-	ok(maps_line_parse(file, &map), "a mapping of code");
+	ok(maps_line_parse(file, &map), "a mapping of code is parsed");
 	is(map.start, 0x7f00a000, "its start");
 	is(map.end, 0x7f00c000, "its end");
 	is(map.pgoff, 0x1000, "its offset");
 	is(map.ino, 1234, "its inode");
 	is(map.prot, PROT_READ | PROT_EXEC, "its protection");
-	ok(!strcmp(map.name, "/usr/lib/a b.so"), "its name, with a blank");
-	ok(maps_line_parse(anon, &map) && !strcmp(map.name, "//anon"), "code without a file");
-	ok(!maps_line_parse(data, &map), "data is left out");
-	ok(!maps_line_parse(junk, &map), "junk is left out");
+	ok(!strcmp(map.name, "/usr/lib/a b.so"), "a file name with a blank is parsed");
+	ok(maps_line_parse(anon, &map) && !strcmp(map.name, "//anon"),
+	   "anonymous code is named //anon");
+	ok(!maps_line_parse(data, &map), "a data mapping is skipped");
+	ok(!maps_line_parse(junk, &map), "a malformed line is skipped");
 }
 
 static void test_modules(void)
@@ -42,7 +43,7 @@ static void test_modules(void)
 	   !strcmp(map.name, "[ext4]") && map.start == 0xffffffffc0123000 &&
 	   map.end == map.start + 966656, "a module");
 	ok(!modules_line_parse("ext4 966656 1 - Live 0x0000000000000000", &map, name),
-	   "a module whose address is hidden is left out");
+	   "a module with a hidden address is skipped");
 }
 
 static void test_sample(void)
@@ -63,7 +64,7 @@ static void test_sample(void)
 	   s.time == 5 && s.id == 6 && s.stream_id == 7 && s.cpu == 8 && s.period == 9,
 	   "the fields of a sample, in the order of the ABI");
 	rec.header.size -= 8;
-	ok(!sample_parse(&rec.header, all, &s), "a sample that is too short");
+	ok(!sample_parse(&rec.header, all, &s), "a sample that is too short is refused");
 	is(sample_id_size(all), 48, "bytes of a sample_id");
 	sample_id_write(rec.words, all, &(struct sample){ .id = 42, .tid = 7, .time = 9 });
 	rec.header.size = sizeof(rec.header) + 48;
@@ -86,15 +87,16 @@ static void test_kallsyms(void)
 	fputs("ffffffff81000000 T _stext\nffffffff81000000 T first\nffffffff81000200 D data\n"
 	      "ffffffff81000100 t second\nffffffffc0000000 t entry\t[mod]\njunk\n", file);
 	fclose(file);
-	ok(!kallsyms_load(&kallsyms, path) && kallsyms.nr == 4, "functions only");
+	ok(!kallsyms_load(&kallsyms, path) && kallsyms.nr == 4, "kallsyms loads only functions");
 	is(kallsyms_address(&kallsyms, "_stext"), 0xffffffff81000000, "address of a name");
 	sym = find(&kallsyms, 0xffffffff810000ff);
-	ok(sym && !strcmp(sym->name, "_stext"), "the last byte before the next function");
+	ok(sym && !strcmp(sym->name, "_stext"), "the last byte of a function is found");
 	sym = find(&kallsyms, 0xffffffff81000100);
-	ok(sym && !strcmp(sym->name, "second"), "the first byte of a function");
+	ok(sym && !strcmp(sym->name, "second"), "the first byte of a function is found");
 	sym = find(&kallsyms, 0xffffffffc0000010);
-	ok(sym && sym->module && !strcmp(sym->module, "[mod]"), "a function of a module");
-	ok(!find(&kallsyms, 0xffffffff80ffffff), "nothing before the first function");
+	ok(sym && sym->module && !strcmp(sym->module, "[mod]"), "a function of a module is found");
+	ok(!find(&kallsyms, 0xffffffff80ffffff),
+	   "an address before the first function is not found");
 	kallsyms_free(&kallsyms);
 	unlink(path);
 }

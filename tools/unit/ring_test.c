@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring reader on a ring made by hand: wrap, positions beyond the size,
- * records that are none. Run on the host.
+ * The ring reader on a hand-made ring: wrap, positions beyond the size, and malformed
+ * records. Run on the host.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static struct ring make_ring(uint64_t at)
 	return ring;
 }
 
-/* a record of @size bytes whose bytes behind the header are @fill */
+/* write a record of @size bytes, filled with @fill after the header */
 static void put(uint64_t *at, uint16_t size, unsigned char fill)
 {
 	struct perf_event_header header = { .type = PERF_RECORD_SAMPLE, .size = size };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The arithmetic of stat, and its lines: for people, and as fields. Run on the
- * host, without the module.
+ * The arithmetic of stat and its output, human-readable and as fields. Run on the host,
+ * without the module.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,12 +24,13 @@ static void test_average(void)
 	for (int i = 1; i <= 3; i++)
 		stat_add(&sum, &(struct total){ .value = 10 * i, .enabled = 6, .running = 3 });
 	stat_average(&sum, 3);
-	ok(is_near(sum.value, 20) && sum.enabled == 6 && sum.running == 3, "the mean of three runs");
-	ok(is_near(sum.spread, 28.867513), "its spread");
+	ok(is_near(sum.value, 20) && sum.enabled == 6 && sum.running == 3,
+	   "the mean of three runs");
+	ok(is_near(sum.spread, 28.867513), "the spread of three runs");
 	sum = (struct total){ 0 };
 	stat_add(&sum, &(struct total){ .value = 7 });
 	stat_average(&sum, 1);
-	ok(is_near(sum.value, 7) && sum.spread == 0, "one run has none");
+	ok(is_near(sum.value, 7) && sum.spread == 0, "one run has no spread");
 }
 
 static struct stat_options options(const char *events)
@@ -41,7 +42,7 @@ static struct stat_options options(const char *events)
 	return opts;
 }
 
-/* what is printed, to be freed */
+/* the printed text; the caller frees it */
 static char *print(const struct stat_options *opts, struct total *totals)
 {
 	struct stat_result result = {
