@@ -25,7 +25,7 @@ static const char *contestant = "nobody";
 static bool is_pmuring;
 
 /**
- * bench_fail - end the program: its numbers would be worth nothing
+ * bench_fail - end the program because its numbers would be invalid
  * @what: what went wrong; errno says why, unless it is 0
  */
 void bench_fail(const char *what)
@@ -55,7 +55,7 @@ static void wait_for_door(void)
 }
 
 /**
- * bench_begin - learn who is measured, and get ready
+ * bench_begin - parse the contestant and prepare the process
  * @argc: as main() got it
  * @argv: as main() got it
  */
@@ -70,7 +70,7 @@ void bench_begin(int argc, char **argv)
 	stay_on_cpu_0();
 	if (is_pmuring)
 		wait_for_door();
-	/* or a child would print once more what its parent holds back */
+	/* otherwise a child would print the parent's buffered output again */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
@@ -100,7 +100,7 @@ void bench_raise_limits(void)
 		bench_fail("cannot raise RLIMIT_NOFILE");
 }
 
-/* stays behind, asleep, with its event */
+/* sleeps with its event until the process is killed */
 static void *stand(void *arg)
 {
 	if (bench_open(arg, -1) < 0)
@@ -121,7 +121,7 @@ static void gather(struct perf_event_attr *attr, unsigned int tasks, int ready)
 		errno = pthread_create(&thread, &small, stand, attr);
 		if (errno)
 			bench_fail("pthread_create");
-		/* or all would start, and only then open their events */
+		/* otherwise all would start before they open their events */
 		sched_yield();
 	}
 	/* behind all of them: they are of equal priority and run in turn */
@@ -133,7 +133,7 @@ static void gather(struct perf_event_attr *attr, unsigned int tasks, int ready)
 }
 
 /**
- * bench_crowd - a process of somebody else's, with many threads that sleep
+ * bench_crowd - start another process with many sleeping threads
  * @attr: the event that each opens on itself
  * @tasks: how many threads
  *
@@ -169,7 +169,7 @@ void bench_end_crowd(pid_t pid)
 
 /**
  * bench_result - print one number
- * @row: what it is the price of
+ * @row: name of the measured row
  * @value: the number
  */
 void bench_result(const char *row, double value)
@@ -179,7 +179,7 @@ void bench_result(const char *row, double value)
 
 /**
  * bench_not_offered - print that the contestant does not offer a row's events
- * @row: what the number would have been the price of
+ * @row: name of the row
  * @attr: the event that did not open; errno says why
  */
 void bench_not_offered(const char *row, const struct perf_event_attr *attr)
@@ -196,7 +196,7 @@ static int compare(const void *a, const void *b)
 }
 
 /**
- * bench_median - the middle of many measurements
+ * bench_median - median of many measurements
  * @values: the measurements; they are sorted here
  * @count: how many, at least one
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the measuring programs share: whose events are measured, the clock, and
- * the line in which a result leaves. One thread, on CPU 0.
+ * Shared by the benchmark programs: the implementation under test, the clock, and the
+ * output of a result. One thread, on CPU 0.
  *
  * Each program measures one contestant, which its only argument names, and
  * prints one line per number:
@@ -9,7 +9,7 @@
  *	ROW <tab> CONTESTANT <tab> VALUE
  *	ROW <tab> CONTESTANT <tab> - <tab> WHY		not offered
  *
- * It fails when it could not measure what it says. scripts/bench/run.sh starts
+ * It fails if a measurement is not valid. scripts/bench/run.sh starts
  * the programs in the PMU-modelling QEMU, scripts/bench/table.py knows all rows.
  */
 #ifndef PMURING_BENCH_H
@@ -24,10 +24,10 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /**
- * bench_now - the clock, which counts instructions
+ * bench_now - read the clock, which counts instructions
  *
  * Under -icount the TSC advances by one with each instruction of whichever
- * CPU, and jumps ahead only while all are idle. No event can disturb it.
+ * CPU, and jumps ahead only while all are idle. Events do not disturb it.
  *
  * Return: instructions since some moment in the past
  */

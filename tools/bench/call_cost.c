@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * call_cost: what the system calls on events of the calling task cost, from one
- * user instruction to the next.
+ * call_cost: the cost of system calls on events of the calling task, from one user
+ * instruction to the next.
  *
  *	call_cost perf|pmuring
  *
- * Printed is the median, less that of a call of nothing. The clock runs on
+ * Prints the median minus that of an empty call. The clock runs on
  * while the CPU is idle, so a call that sleeps is charged for its sleep.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ static bool do_nothing(int fd)
 	return fd == -1;
 }
 
-/* An event that waited for a counter would be read for less. */
+/* Reading an event that waits for a counter would be cheaper. */
 static bool do_read(int fd)
 {
 	struct { uint64_t count, enabled, running; } values;
@@ -80,7 +80,7 @@ static bool do_open_close(int fd)
  * @events: how many, in one group
  * @call: what is measured; is given the leader, returns false and errno if it failed
  * @rounds: how often
- * @crowd: tasks of somebody else's that sleep, with an event each
+ * @crowd: number of sleeping tasks of another process, with an event each
  */
 struct row {
 	const char *name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rate_curve: samples got over samples asked for, below and above the rate limit.
+ * rate_curve: samples received over samples requested, below and above the rate limit.
  *
  *	rate_curve perf|pmuring
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sample_cost: what one sample costs in NMI context.
+ * sample_cost: the cost of one sample in NMI context.
  *
  *	sample_cost perf|pmuring
  *
@@ -112,14 +112,14 @@ static void measure(struct ring *ring, int cpu_msr)
 	struct reading before, after;
 	uint64_t samples;
 
-	/* the first samples fill caches that are the kernel's, such as page tables */
+	/* the first samples also pay for kernel setup, such as page tables */
 	spin(10 * PERIOD / 2);
 	count_samples(ring);
 	before = read_numbers(cpu_msr);
 	spin((uint64_t)SAMPLES * PERIOD / 2);
 	after = read_numbers(cpu_msr);
 	samples = count_samples(ring);
-	/* a cheap handler that loses samples is no good one */
+	/* the cost is valid only if no sample is lost */
 	errno = 0;
 	if (samples < SAMPLES || after.nmis - before.nmis < SAMPLES)
 		bench_fail("samples are missing");

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * switch_cost: what a context switch costs with events on the tasks.
+ * switch_cost: the cost of a context switch with events on the tasks.
  *
  *	switch_cost perf|pmuring
  *
  * Two threads on one CPU, left and right, throw a ball to and fro by two
  * eventfds; each throw ends in one context switch. The left one measures each
- * round trip. Printed is half of the median: the price of one direction, the
- * kernel's own switch and the eventfds included. What the events add to it is
- * for scripts/bench/table.py to subtract.
+ * round trip. It prints half of the median: the cost of one direction, including the
+ * kernel's own switch and the eventfds. scripts/bench/table.py subtracts the row
+ * without events.
  *
- * All rounds shall take the same way through the kernel. Hence threads (what a
- * switch of address spaces costs depends on the number that the CPU knows it
- * by), eventfds (pipes keep times of access), real-time priority, so that
- * nobody preempts anybody, and pauses for the kernel's threads, since it shows in
- * a switch whether they wait. The events count in user mode only: the kernel's
- * instructions, which are what is measured, do not move them.
+ * All rounds must take the same path through the kernel. Hence threads (the cost of an
+ * address space switch depends on its PCID), eventfds (pipes update access times),
+ * real-time priority (no preemption), and pauses for kernel threads (waiting ones change
+ * the cost of a switch). The events count user mode only, so that the measured kernel
+ * instructions do not change them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -35,27 +34,27 @@
 /* rounds without a pause */
 #define RALLY		20
 #define PAUSE_US	5000
-/* user instructions that a throw and a catch take at the very least */
+/* minimum user instructions of a throw and a catch */
 #define THROW_LENGTH	10
 #define MAX_EVENTS	1000
-/* more than that, and they take turns */
+/* more events than this rotate */
 #define MAX_AT_ONCE	8
 #define CROWD		2000
-/* so long that none ends: what a sample costs is for sample_cost to say */
+/* too long to overflow: sample_cost measures samples */
 #define PERIOD		100000007
 #define RING_PAGES	8
 
-/* who opens events */
+/* tasks that open events */
 enum { LEFT = 1, RIGHT = 2, PARENT = 4 };
 
 /**
  * struct row - one arrangement of events
  * @name: name of the result
- * @who: who opens events, before the first throw
+ * @who: tasks that open events before the first throw
  * @events: how many each of them opens
  * @inherit: left and right inherit their parent's
  * @sampling: the events sample, each into its own ring
- * @crowd: tasks of somebody else's that sleep, with an event each
+ * @crowd: number of sleeping tasks of another process, with an event each
  */
 struct row {
 	const char *name;
@@ -127,7 +126,7 @@ static void open_events(struct events *events, const struct row *row)
 	events->count = row->events;
 }
 
-/* An event that waited for a counter cost less than one that counts. */
+/* An event that waits for a counter costs less than one that counts. */
 static void check_events(const struct events *events, uint64_t count)
 {
 	struct { uint64_t count, enabled, running; } values;
@@ -172,7 +171,7 @@ struct side {
 	pthread_t thread;
 };
 
-/* The first throw says that its events are open. */
+/* The first throw signals that its events are open. */
 static void *play_right(void *arg)
 {
 	const struct side *side = arg;
