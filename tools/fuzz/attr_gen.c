@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The grammar of struct perf_event_attr: every field gets every kind of value,
- * most often a valid one, since a refused attr ends the story.
+ * The grammar of struct perf_event_attr: every field gets every kind of value, mostly
+ * valid ones, since a refused attr tests nothing else.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "attr_gen.h"
 
-/* what the module can sample; the rest is asked for now and then */
+/* fields that the module can sample; others are rare */
 #define SAMPLED \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | \
 	 PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
@@ -218,7 +218,7 @@ static void make_rest(struct perf_event_attr *attr, struct rng *rng)
  * attr_make() - an attr
  * @attr: where it goes; a page must be readable there, as attr.size may say so
  * @rng: decides
- * @may_see_kernel: the caller need not exclude the kernel to be let in
+ * @may_see_kernel: events without exclude_kernel are allowed
  */
 void attr_make(struct perf_event_attr *attr, struct rng *rng, bool may_see_kernel)
 {
@@ -234,7 +234,7 @@ void attr_make(struct perf_event_attr *attr, struct rng *rng, bool may_see_kerne
 }
 
 /**
- * attr_describe() - what it takes to make it again
+ * attr_describe() - describe an attr so that it can be rebuilt
  * @attr: attr
  * @text: where it goes: the words of eight bytes that are not 0
  * @size: room there

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that the fuzzer becomes: short ones, with set-user-ID, unreadable, and
- * itself, which goes on with the descriptors that are left.
+ * Programs that the fuzzer execs: short ones, set-user-ID and unreadable ones, and
+ * itself, which continues with the remaining descriptors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define FOLDER	"/fuzz/"
 
 /**
- * exec_program() - a program that ends soon
+ * exec_program() - a short program
  */
 const char *exec_program(struct world *w)
 {
@@ -42,7 +42,7 @@ static void exec_self(struct world *w)
 }
 
 /**
- * exec_something() - become another program
+ * exec_something() - exec another program
  *
  * Return: only if that failed
  */
@@ -61,7 +61,7 @@ void exec_something(struct world *w)
 }
 
 /**
- * exec_continue() - what exec_self() has become
+ * exec_continue() - continue after exec_self()
  */
 int exec_continue(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared memory of the fuzzer: makes it, finds it again after an exec, and
- * gives lanes out. Any process; without locks.
+ * Shared memory of the fuzzer: creates it, finds it again after an exec, and hands out
+ * lanes. Called by any process, without locks.
  */
 #include <err.h>
 #include <string.h>

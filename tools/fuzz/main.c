@@ -4,10 +4,10 @@
  *
  *   fuzz SEED OPERATIONS ROOTS USERS
  *
- * ROOTS workers are root, USERS are user nobody; each runs its share of the
+ * ROOTS workers run as root, USERS as user nobody; each runs its share of the
  * OPERATIONS, counting those of its children and threads. The same seed gives each
- * worker the same random numbers. Started as root, by scripts/fuzz. Says at the end
- * what was done and what came of it; exit status 1 if an operation did not end, a
+ * worker the same random numbers. Started as root, by scripts/fuzz. Prints a
+ * summary of operations and results; exit status 1 if an operation did not end, a
  * worker died, or an event was left.
  */
 #include <err.h>
@@ -50,7 +50,7 @@ static void move_fd(int fd, int to)
 
 /*
  * A socket may be passed on like an event, and be read and written as one. O_NONBLOCK
- * is no help, since an operation changes that.
+ * does not help, since an operation can clear it.
  */
 static void never_wait(int fd)
 {
@@ -85,7 +85,7 @@ static void drop_rights(void)
 	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	    setresuid(NOBODY, NOBODY, NOBODY))
 		err(1, "cannot become nobody");
-	/* or it could not see its own files in /proc */
+	/* otherwise its own files in /proc are not accessible */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -201,7 +201,7 @@ static uint64_t total_ops(void)
 	return sum;
 }
 
-/* Return: workers that have died otherwise than by the end of their work; -1 for a hang. */
+/* Return: number of workers that died before the end of their work; -1 for a hang. */
 static int supervise(void)
 {
 	uint64_t shown = 0, stopped = 0;
@@ -253,7 +253,7 @@ static void report_kind(int kind)
 	printf("\n");
 }
 
-/* Copies are accounted for after the exit of their task, by a worker of the kernel. */
+/* A kernel worker accounts for child events after the exit of their task. */
 static unsigned int events_left(void)
 {
 	struct pmuring_info info = { .size = sizeof(info) };

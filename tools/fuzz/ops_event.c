@@ -21,7 +21,7 @@
 #include "pmuring.h"
 #include "world.h"
 
-/* Some pointer: most often good. */
+/* Some pointer, mostly valid. */
 static void *somewhere(struct world *w, void *good)
 {
 	if (!rng_rarely(&w->rng, 30))
@@ -66,7 +66,7 @@ long op_open(struct world *w)
 
 	attr_make(attr, &w->rng, w->may_see_kernel);
 	some_target(w, &open);
-	/* or it could not be mapped */
+	/* otherwise it cannot be mapped */
 	if (open.cpu == -1 && rng_percent(&w->rng, 50))
 		attr->inherit = 0;
 	if (rng_percent(&w->rng, 40))
@@ -241,7 +241,7 @@ long op_set_output(struct world *w)
 	return fd < 0 ? 0 : ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)to);
 }
 
-/* What calls of 32 bits point to: low, and a page is readable and writable there. */
+/* Memory for pointers of 32-bit calls: a low, readable and writable page. */
 static union {
 	uint64_t number;
 	struct pmuring_info info;
@@ -367,7 +367,7 @@ static long receive_fd(struct world *w)
 	return got;
 }
 
-/* The other end may be a child, a thread, or nobody. */
+/* The receiver may be a child, a thread, or missing. */
 long op_scm(struct world *w)
 {
 	int fd = world_event(w);
@@ -387,7 +387,7 @@ long op_fdinfo(struct world *w)
 	snprintf(path, sizeof(path), rng_percent(&w->rng, 50) ? "/proc/self/fdinfo/%d" :
 		 "/proc/self/fd/%d", fd);
 	op_tell(w, " %s", path);
-	/* what was passed on may be a terminal */
+	/* a passed descriptor may be a terminal */
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file < 0)
 		return -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on what all share: the PMU, which the kernel's perf wants as well,
- * and for root the module's parameters and the CPUs.
+ * Operations on shared state: the PMU, which the kernel's perf also uses, and for root
+ * the module's parameters and the CPUs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ static const struct knob {
 	{ "paranoid", { -1, 0, 1, 2, 2, 2 } },
 	{ "mlock_kb", { 516, 516, 516, 4, 0, 100000 } },
 	{ "max_stack", { 127, 127, 1, 0, 1000, 1 << 30 } },
-	/* without these limits, a few events leave the machine time for nothing else */
+	/* without these limits, a few events would take all of the machine's time */
 	{ "max_sample_rate", { 100000, 100000, 4000, 1, 0, 250000 } },
 	{ "cpu_time_max_percent", { 25, 25, 10, 1, 101, -1 } },
 	{ "max_events", { 4096, 1024, 64, 0, 1 << 30, 10000 } },
@@ -113,7 +113,7 @@ long op_hotplug(struct world *w)
 }
 
 /**
- * machine_restore() - as it was before
+ * machine_restore() - restore parameters and CPUs
  */
 void machine_restore(struct world *w)
 {

@@ -14,7 +14,7 @@
 
 #include "world.h"
 
-/* both ends of a pipe, for pages that are held by somebody else */
+/* both ends of a pipe, which takes references on pages */
 #define PIPE_FD	(EPOLL_FD + 1)
 
 static char *arena(unsigned int slot)
@@ -60,7 +60,7 @@ long op_mmap(struct world *w)
 	return 0;
 }
 
-/* One that has a mapping, if it can be found. */
+/* A slot with a mapping, if there is one. */
 static int some_slot(struct world *w)
 {
 	int slot = rng_below(&w->rng, MAPS);
@@ -70,7 +70,7 @@ static int some_slot(struct world *w)
 	return slot;
 }
 
-/* A mapping, or in part, or what once was one. */
+/* A mapping, part of one, or a former one. */
 static char *some_map(struct world *w, size_t *len)
 {
 	int slot = some_slot(w);
@@ -153,7 +153,7 @@ long op_madvise(struct world *w)
 	return madvise(at, len, advice);
 }
 
-/* Positions that no honest reader would have written. */
+/* Positions that a correct reader never writes. */
 static void spoil_tail(struct world *w, volatile struct perf_event_mmap_page *page)
 {
 	uint64_t head = page->data_head;
@@ -248,7 +248,7 @@ long op_rdpmc(struct world *w)
 	return world_access(w, read_counter, at, PAGE);
 }
 
-/* What MMAP records tell of. Behind the arena of rings. */
+/* Mappings that cause MMAP records, behind the arena of rings. */
 long op_map_file(struct world *w)
 {
 	char *at = arena(MAPS + rng_below(&w->rng, 4)), *got;

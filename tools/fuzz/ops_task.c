@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on tasks: children and threads that run operations of their own
- * beside their parent's, and end in every way that there is.
+ * Operations on tasks: children and threads run their own operations beside their
+ * parent's, and end in every possible way.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static struct thread {
 	char stack[STACK] __attribute__((aligned(4096)));
 } threads[THREADS];
 
-/* whose stack the main thread is on, since a thread has forked it */
+/* thread that forked this process: the main thread runs on its stack */
 static struct thread *stands_on;
 
 static void *thread_main(void *data)
@@ -124,7 +124,7 @@ static void forget_threads(const struct world *parent)
 	}
 }
 
-/* A child of root may become anybody; a child may hide, or leave the namespaces. */
+/* A child of root may change its user; any child may become undumpable or unshare. */
 static void become_another(struct world *w)
 {
 	uint64_t dice = rng_below(&w->rng, 100);
@@ -300,9 +300,9 @@ long op_prctl(struct world *w)
 }
 
 /**
- * kids_end() - wait for all that descend from the worker
+ * kids_end() - wait for all descendants of the worker
  *
- * They have been told to stop; what they exec ends soon.
+ * They have been asked to stop; the programs that they exec are short.
  */
 void kids_end(struct world *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Random numbers that a seed repeats (splitmix64), and the few shapes in which
- * the fuzzer asks for them. One generator belongs to one thread.
+ * Seeded random numbers (splitmix64) in the few forms that the fuzzer uses. Each
+ * generator belongs to one thread.
  */
 #ifndef PMURING_FUZZ_RNG_H
 #define PMURING_FUZZ_RNG_H

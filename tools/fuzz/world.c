@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The loop of a thread of the fuzzer: choose an operation, log it, do it, count
- * what came of it. What is logged stands in shared memory before the operation
- * begins, so that it is there if the machine dies of it.
+ * The loop of a fuzzer thread: choose an operation, log it, run it, count the result.
+ * The log is in shared memory before the operation starts, so that it survives a crash
+ * of the machine.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static const struct op {
 };
 
 /**
- * op_name() - what an operation is called in logs
+ * op_name() - name of an operation in logs
  */
 const char *op_name(enum op_kind kind)
 {
@@ -84,7 +84,7 @@ int cpus(void)
 }
 
 /**
- * op_tell() - add to the log what the operation is about to do
+ * op_tell() - log what the operation is about to do
  * @w: of this thread
  * @text: as printf()
  */
@@ -194,7 +194,7 @@ static void on_signal(int sig)
 }
 
 /**
- * fault_handlers() - live through what events and stale mappings send
+ * fault_handlers() - survive signals from events and stale mappings
  */
 void fault_handlers(void)
 {
@@ -222,7 +222,7 @@ void world_init(struct world *w, uint64_t seed, int lane)
 {
 	sigset_t none;
 
-	/* a child may come from an operation that loses something */
+	/* a child may inherit fault injection from its parent's operation */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (w->nth && !w->thread)
@@ -301,7 +301,7 @@ static void clear_fault(struct world *w)
 
 static void note_time(enum op_kind kind, uint64_t ns)
 {
-	/* a lost update does no harm */
+	/* a lost update is harmless */
 	if (ns > shared->slowest_ns[kind])
 		shared->slowest_ns[kind] = ns;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What one thread of the fuzzer has: descriptors, mappings, children, threads.
- * Which operation comes next, and with what, follows from the seed and from this.
+ * State of a fuzzer thread: descriptors, mappings, children, threads. The seed and this
+ * state determine the next operation and its arguments.
  */
 #ifndef PMURING_FUZZ_WORLD_H
 #define PMURING_FUZZ_WORLD_H
@@ -38,7 +38,7 @@
 #define ARENA_SLOT	(1UL << 20)
 
 /**
- * struct world - what a thread works with
+ * struct world - state of a thread
  * @rng: decides
  * @lane: where it tells what it does
  * @family: the worker that it descends from
