@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The door to the module: opens the node once per process, asks for events
- * and for INFO, and turns an errno of either into its cause and cure. Any
+ * Access to the module: opens the node once per process, opens events, calls INFO, and
+ * explains the errno of either. Any
  * thread may call; the node's fd lives as long as the process.
  */
 #include <errno.h>
@@ -65,7 +65,7 @@ int door_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu,
 }
 
 /**
- * door_info - what the module found and how it fares
+ * door_info - PMU and state of the module
  * @info: filled in; fields that an older module does not know are 0
  *
  * Return: 0, or -1 with errno
@@ -155,7 +155,7 @@ static const char *explain_emfile(void)
 	return "too many events: the module's parameter max_events limits those of each user without CAP_PERFMON, and a task or CPU may have 2048, plus 32 for each CPU of the machine: watch fewer threads or events, end other sessions of this user, or raise max_events";
 }
 
-/* the module writes the size that it knows into an attr of an unknown one */
+/* the module writes its known size into an attr of an unknown size */
 static const char *explain_e2big(const struct perf_event_attr *attr)
 {
 	if (attr->size != sizeof(*attr))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The door to the module: the only code in user space that knows
- * /dev/pmuring. What comes out of it is a perf event fd, so everything beyond
+ * /dev/pmuring. It returns a perf event fd, so everything beyond
  * the open is <linux/perf_event.h>. Called by the tool, the tests, the bench.
  */
 #ifndef PMURING_LIB_DOOR_H

@@ -2,7 +2,7 @@
 /*
  * The reader's side of a perf ring. The kernel writes records and then
  * data_head; we read data_head (acquire), the records, and then write
- * data_tail (release). Both run freely, so their difference is what is unread.
+ * data_tail (release). Both are free-running, so their difference is the unread data.
  * Called by the tool, the tests and the bench, one thread per ring.
  */
 #include <errno.h>
@@ -44,7 +44,7 @@ int ring_map(struct ring *ring, int fd, size_t data_pages)
 		.map_size = map_size,
 		.whole = whole,
 	};
-	/* a second mapping of a ring begins where the first reader stands */
+	/* a second mapping of a ring starts at the first reader's position */
 	ring->tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_RELAXED);
 	return 0;
 }
@@ -102,7 +102,7 @@ int ring_spans(const struct ring *ring, uint64_t head, struct iovec iov[2])
  * @ring: mapped
  * @rec: the record, whole; valid until the next ring_next() or ring_release()
  *
- * The room is not given back before ring_release().
+ * The space is not released before ring_release().
  *
  * Return: 1 with a record, 0 when there is none, -1 with EBADMSG when the ring
  * holds something other than a record
@@ -137,7 +137,7 @@ int ring_next(struct ring *ring, const struct perf_event_header **rec)
 }
 
 /**
- * ring_release - give the room of all records taken so far back
+ * ring_release - release the space of all records read so far
  * @ring: mapped
  */
 void ring_release(struct ring *ring)

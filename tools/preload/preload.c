@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libpmuring-preload.so: with it in LD_PRELOAD, a program that knows only
- * perf_event_open(2) has its events from the module.
+ * libpmuring-preload.so: in LD_PRELOAD it makes a program that uses
+ * perf_event_open(2) get its events from the module.
  *
  * Owns the interposed prctl() and what syscall.S hands over. Called by
  * the client on any thread, in a signal handler, between vfork() and exec: so there
  * are no locks, no memory is allocated, and all system calls are direct, since
- * libc's own ones are points of cancellation where syscall() is none. No
+ * libc's wrappers are cancellation points and syscall() is not. No
  * file stays open between two calls, so none can be lost to a client
  * that closes all it does not know, nor be taken for another after it.
  *

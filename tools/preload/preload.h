@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the two halves of libpmuring-preload.so share: syscall.S jumps here.
+ * Interface between the two halves of libpmuring-preload.so: syscall.S jumps here.
  */
 #ifndef PMURING_PRELOAD_H
 #define PMURING_PRELOAD_H
