@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# How many samples an event gets below and above the rate limit, beside the
-# kernel's own perf, in one boot in the PMU-modelling QEMU.
+# Number of samples below and above the rate limit, compared with the kernel's own
+# perf, in one boot in the PMU-modelling QEMU.
 #
 #   curve.sh [6.12|6.1]		[6.12]
 #
@@ -11,8 +11,8 @@
 set -eu
 . "$(dirname "$0")/../setup/common.sh"
 
-# The kernel's perf would lower its limit, see run.sh. It takes no other limit
-# once it is not to do that.
+# The kernel's perf would lower its limit, see run.sh. It accepts no other limit once
+# that is disabled.
 guest() {
 	echo 'set -e'
 	echo 'echo 4000 > /proc/sys/kernel/perf_event_max_sample_rate'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What pmuring costs beside the kernel's own perf, in one boot of each stock
+# The cost of pmuring compared with the kernel's own perf, in one boot of each stock
 # kernel in the PMU-modelling QEMU: samples, context switches, system calls.
 #
 #   run.sh [--assert] [6.12|6.1]...	[6.12 6.1]
@@ -16,10 +16,10 @@ set -eu
 # the first one finds a kernel in which no event was ever open
 PROGRAMS=(switch_cost call_cost sample_cost storm_cost)
 
-# What the machine runs. perf goes first: once the module is loaded, every NMI
-# passes its handler too, and perf would have to pay for that. Under -icount an
-# instruction takes a nanosecond, so perf believes that its NMIs are slow and
-# throttles: the rate goes up first, then the limit goes.
+# Commands of the guest. perf runs first: once the module is loaded, every NMI passes
+# its handler too, which would add to perf's cost. Under -icount an instruction takes a
+# nanosecond, so perf takes its NMIs for slow and throttles: raise the rate first, then
+# disable the limit.
 guest() {
 	local program
 

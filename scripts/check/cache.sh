@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A stage of `make check`: headers.sh, stock.sh and versions.sh when a download or
-# the unpacking breaks off, and which packages they ask for. An entry of the cache
-# is whole or absent, whatever happened before. An apt of our own, which serves
-# small packages and breaks on request, stands in PATH before the real one.
+# A stage of `make check`: headers.sh, stock.sh and versions.sh with interrupted
+# downloads and unpacks, and the packages that they request. A cache entry is whole or
+# absent, whatever happened before. A fake apt, which serves small packages and fails on
+# request, comes before the real one in PATH.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,7 +17,7 @@ trap 'rm -rf "$WORK"' EXIT
 OLDROOT=$ROOT
 ARCHIVE=$WORK/archive
 VERSION=6.12.999-1~deb12u1
-# no such kernel exists, so none of its headers is installed here
+# this kernel does not exist, so its headers are not installed
 KERNEL=6.12.999+deb12
 LOG=$OUT/cache.log
 export PATH=$WORK/bin:$PATH PMURING_CACHE=$WORK/cache FAKE_APT=$WORK
@@ -70,9 +70,9 @@ make_archive() {
 		"usr/lib/modules/$KERNEL-amd64/modules.builtin"
 }
 
-# The programs in our PATH. FAULT names what goes wrong: `lists` apt knows nothing until
-# it is updated, `download` the last package does not come, `unpack` the second
-# package breaks off, `kill` all ends there at once.
+# The fake programs in PATH. FAULT is the failure: `lists` apt knows nothing before an
+# update, `download` the last package is missing, `unpack` the second package is
+# truncated, `kill` everything is killed at that point.
 make_programs() {
 	mkdir -p "$WORK/bin"
 	cat > "$WORK/bin/apt-cache" <<-'END'
@@ -133,7 +133,7 @@ try() {
 	return "$rc"
 }
 
-# result WHAT COMMAND...: the command's status becomes one
+# result WHAT COMMAND...: turns the command's status into a result
 result() {
 	local what=$1
 
@@ -147,14 +147,14 @@ asks_for() {
 	[ "$(paste -sd' ' "$WORK/asked")" = "$*" ]
 }
 
-# headers_are_whole KVER: and lead to where they are
+# headers_are_whole KVER: and the links lead to the cache
 headers_are_whole() {
 	[ "$got" = "$PMURING_CACHE/headers-$1/usr/src/linux-headers-$1" ] &&
 		grep -q "^include $PMURING_CACHE/headers-$1/usr/src/" "$got/Makefile" &&
 		[ -e "$PMURING_CACHE/headers-$1/usr/lib/linux-kbuild-$KERNEL/scripts/basic/fixdep" ]
 }
 
-# headers_after FAULT: nothing is left of the first try, the second one succeeds
+# headers_after FAULT: the first try leaves nothing, the second one succeeds
 headers_after() {
 	local kver=$KERNEL-amd64
 
@@ -174,21 +174,21 @@ stock_after() {
 		[ -e "$got/vmlinuz" ] && [ -e "$got/lib/modules/$kver/modules.dep" ]
 }
 
-# what an earlier version left behind
+# a partial entry of an earlier version
 half_unpacked() {
 	forget
 	mkdir -p "$PMURING_CACHE/headers-$KERNEL-amd64/usr"
 	try none headers.sh "$KERNEL-amd64" && headers_are_whole "$KERNEL-amd64"
 }
 
-# half_is_no_version: it is not what a series stands for
+# half_is_no_version: a series does not resolve to a partial entry
 half_is_no_version() {
 	forget
 	mkdir -p "$PMURING_CACHE/headers-6.12.1000+deb12-amd64/usr"
 	try none versions.sh 6.12 && [ "$got" != 6.12.1000+deb12-amd64 ]
 }
 
-# rt_is_no_default: a real-time kernel once built for is not what `make module` takes
+# rt_is_no_default: `make module` does not default to a cached real-time kernel
 rt_is_no_default() {
 	forget
 	try none headers.sh "$KERNEL-rt-amd64" && try none headers.sh "$KERNEL-amd64" || return 1
@@ -212,7 +212,7 @@ unknown() {
 	! try none headers.sh 6.12.998+deb12-amd64 && [ ! -e "$PMURING_CACHE/headers-6.12.998+deb12-amd64" ]
 }
 
-# refuses_path DIRECTORY: a tree or a cache there, with a message, and nothing made
+# refuses_path DIRECTORY: a tree or a cache there is refused with a message
 refuses_path() {
 	mkdir -p "$WORK/$1/scripts"
 	cp -r "$ROOT/scripts/setup" "$ROOT/scripts/kernel" "$WORK/$1/scripts/"
@@ -222,7 +222,7 @@ refuses_path() {
 	! PMURING_CACHE=$WORK/$1/cache try none headers.sh "$KERNEL-amd64" && [ ! -e "$WORK/$1/cache" ]
 }
 
-# works_in DIRECTORY: with the tree and the cache there
+# works_in DIRECTORY: works with the tree and the cache there
 works_in() {
 	local PMURING_CACHE=$WORK/$1/cache ROOT=$WORK/$1
 
@@ -231,7 +231,7 @@ works_in() {
 	try none headers.sh "$KERNEL-amd64" && headers_are_whole "$KERNEL-amd64"
 }
 
-# with a home in another place, and a cache whose name is relative
+# with another home directory and a relative cache path
 elsewhere() {
 	forget
 	unset PMURING_CACHE
@@ -241,7 +241,7 @@ elsewhere() {
 		[[ $got == "$WORK/relative/"* ]])
 }
 
-# nothing that happened leaves a directory elsewhere
+# no directory is left elsewhere
 no_litter() {
 	local tmp=$WORK/tmp
 
@@ -254,28 +254,28 @@ no_litter() {
 : > "$LOG"
 make_archive
 make_programs
-result "packages of a kernel" asks_for "$KERNEL-amd64" "linux-headers-$KERNEL-amd64" \
+result "a kernel's packages are requested" asks_for "$KERNEL-amd64" "linux-headers-$KERNEL-amd64" \
 	"linux-headers-$KERNEL-common=$VERSION" "linux-kbuild-$KERNEL"
-result "packages of a real-time kernel" asks_for "$KERNEL-rt-amd64" \
+result "a real-time kernel's packages are requested" asks_for "$KERNEL-rt-amd64" \
 	"linux-headers-$KERNEL-rt-amd64" "linux-headers-$KERNEL-common-rt=$VERSION" "linux-kbuild-$KERNEL"
-result "packages of a cloud kernel" asks_for "$KERNEL-cloud-amd64" \
+result "a cloud kernel's packages are requested" asks_for "$KERNEL-cloud-amd64" \
 	"linux-headers-$KERNEL-cloud-amd64" "linux-headers-$KERNEL-common=$VERSION" "linux-kbuild-$KERNEL"
-result "headers: the lists come first" no_lists
-result "headers: apt does not know them" unknown
-result "headers: a download breaks off" headers_after download
-result "headers: the unpacking fails" headers_after unpack
-result "headers: killed while unpacking" headers_after kill
-result "headers: half of them are no entry" half_unpacked
-result "headers: half of them are no version" half_is_no_version
-result "headers: a real-time kernel is no default" rt_is_no_default
-result "headers: fetched once" whole_is_not_fetched_again
-result "stock kernel: the download fails" stock_after download
-result "stock kernel: the unpacking fails" stock_after unpack-first
-result "stock kernel: killed while unpacking" stock_after kill-first
-result "nothing is left in the way" no_litter
+result "headers: missing package lists are updated" no_lists
+result "headers: an unknown package is an error" unknown
+result "headers: recovers from a failed download" headers_after download
+result "headers: recovers from a failed unpack" headers_after unpack
+result "headers: recovers from a kill during the unpack" headers_after kill
+result "headers: a partial entry is not used" half_unpacked
+result "headers: a partial entry is not a version" half_is_no_version
+result "headers: a real-time kernel is not the default" rt_is_no_default
+result "headers: a whole entry is not fetched again" whole_is_not_fetched_again
+result "stock kernel: recovers from a failed download" stock_after download
+result "stock kernel: recovers from a failed unpack" stock_after unpack-first
+result "stock kernel: recovers from a kill during the unpack" stock_after kill-first
+result "no temporary directory is left" no_litter
 result "a path with a blank is refused" refuses_path "a b"
 result "a path with a comma is refused" refuses_path "a,b"
 result "a path with a dollar sign is refused" refuses_path "a\$b"
-result "a long path with other characters" works_in "$(printf 'a+b~c@d-e_f.%.0s' {1..15})/é"
-result "another home, a relative cache" elsewhere
+result "a long path with special characters works" works_in "$(printf 'a+b~c@d-e_f.%.0s' {1..15})/é"
+result "another home and a relative cache work" elsewhere
 finish

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034	# what it sets is for the stages
 #
-# Which kernel a stage boots, and what it may say. Sourced by stages, after results.sh.
+# The kernel that a stage boots, and its expected messages. Sourced by stages, after results.sh.
 
-# what a kernel says when it is made to lose an allocation; --expect-splat
+# messages of a kernel with injected allocation failures; for --expect-splat
 LOST_ALLOCATION='page allocation failure|vmalloc error: size|Huh VM_FAULT_OOM leaked out'
 
 # choose_kernel 6.1|6.12|base|debug|kcsan: IMAGE, what scripts/vm/run boots; KDIR, empty
@@ -19,7 +19,7 @@ choose_kernel() {
 		SERIES=6.12
 		# the unit tests have a stage of their own
 		VM=(--append kunit.enable=0 --memory 2G)
-		# a watch of an access waits: often enough for races, and the tests still end
+		# each watched access adds a delay: enough to find races, and the tests still end
 		[ "$1" != kcsan ] || VM+=(--append kcsan.skip_watch=4000)
 		;;
 	*)

@@ -16,7 +16,7 @@ begin
 
 FLAVOUR=${1:-base}
 NAME=kunit-$FLAVOUR
-# the suites have one thread each, and some compute a lot: no watching there
+# the suites are single-threaded and some compute a lot: disable watchpoints
 APPEND=kcsan.early_enable=0
 CONSOLE=$OUT/$NAME.console
 

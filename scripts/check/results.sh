@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# How a stage of `make check` tells what it found. Sourced by each stage.
+# How a stage of `make check` reports its results. Sourced by each stage.
 #
 # A result is one line: pass|fail|skip TAB name TAB reason. It goes to the file
 # that RESULTS names (all.sh sets it); a stage that runs alone has its own and
@@ -28,7 +28,7 @@ pass() { printf 'pass\t%s\t\n' "$1" >> "$RESULTS"; }
 skip() { printf 'skip\t%s\t%s\n' "$1" "$2" >> "$RESULTS"; }
 fail() { printf 'fail\t%s\t%s\n' "$1" "$2" >> "$RESULTS"; }
 
-# verdict NAME LOG COMMAND...: the command's status becomes a result
+# verdict NAME LOG COMMAND...: turns the command's status into a result
 verdict() {
 	local name=$1 log=$2
 

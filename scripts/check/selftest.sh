@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A stage of `make check`: do the judges see what is wrong? Feeds tap.py,
-# scripts/vm/splats and docs.py with input whose verdict is known.
+# A stage of `make check`: tests the checkers. Feeds tap.py, scripts/vm/splats and
+# docs.py with input that has a known verdict.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,8 +12,8 @@ begin
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 
-# judged KIND WHAT EXPECTED NAME...: the log is stdin, EXPECTED the kinds of
-# result in order, NAME what had to run
+# judged KIND WHAT EXPECTED NAME...: the log is stdin, EXPECTED the kinds of result in
+# order, NAME the tests that had to run
 judged() {
 	local kind=$1 what=$2 expected=$3 got
 
@@ -171,7 +171,7 @@ splat() {
 	fi
 }
 
-# expected good|bad WHAT LINE...: the first one may be there, with its call trace
+# expected good|bad WHAT LINE...: the first line is allowed, with its call trace
 expected() {
 	local want=$1 what=$2 seen=good
 
@@ -235,7 +235,7 @@ splat_cases() {
 	splat good "clocksource: Switched to clocksource tsc-early"
 }
 
-# a log that is not there is no clean one
+# a missing log does not count as clean
 no_log() {
 	if "$ROOT/scripts/vm/splats" "$WORK/nothing" > /dev/null 2>&1; then
 		fail "judges: no console log" "taken for good"

@@ -13,7 +13,7 @@ begin
 LOG=$OUT/unit.log
 UNITS=()
 
-# the sources say what there is to run: one that did not build is missed
+# the list comes from the sources, so a test that did not build is noticed
 for source in "$ROOT"/tools/unit/*_test.c; do
 	name=$(basename "$source" .c)
 	[[ " ${TESTS:-$name} " != *" $name "* ]] || UNITS+=("$name")
@@ -26,7 +26,7 @@ run_all() {
 	for name; do
 		echo "# RUN $name"
 		rc=0
-		# by its own time: others may have both CPUs
+		# limit the CPU time, since other jobs may use both CPUs
 		(ulimit -S -t 120; exec timeout 3600 "$BUILD/san/unit/$name") 2>&1 || rc=$?
 		echo "# EXIT $name $rc"
 	done

@@ -6,13 +6,13 @@
 
 set -eu
 
-# where the host has it, so that a report there finds its symbols
+# at the host's path, so that a report there finds its symbols
 PMURING=${PMURING:?}
 SOURCE=/root/source.tar
 TREE=/tmp/tree
-# bytes of source whose words are counted
+# bytes of source text for the word count
 TEXT=4000000
-# Debian's programs, not the applets that this shell has built in
+# Debian's programs, not busybox applets
 BIN=/usr/bin
 
 words() {
@@ -41,7 +41,7 @@ words|files)
 	;;
 esac
 
-# perl waits for the random pool of a machine that has just booted: not our topic
+# perl waits for the random pool right after boot, which is not part of the demo
 head -c 1 /dev/random > /dev/null
 insmod /root/pmuring.ko
 "$PMURING" doctor

@@ -5,9 +5,8 @@
 #
 #   stock.sh 6.1|6.12|KVER
 #
-# Prints the directory that holds vmlinuz and lib/modules/KVER. KVER is the
-# version whose headers the module is built against (versions.sh), so what
-# boots is what was built for. /boot is neither read nor written.
+# Prints the directory that holds vmlinuz and lib/modules/KVER. The module is built
+# against the headers of KVER (versions.sh), so it matches the booted kernel. /boot is neither read nor written.
 
 set -eu
 . "$(dirname "$0")/../setup/common.sh"

@@ -89,10 +89,10 @@ is_complete() {
 	[ -e "$1/.complete" ]
 }
 
-# cached DIR COMMAND...: an entry of the cache. COMMAND fills a directory whose name
-# it gets as its last argument; only what it has filled to the end becomes DIR, so
-# nothing that was interrupted is ever taken for an entry. Not behind `if` or before
-# `||`, where bash would let COMMAND go on after a failure.
+# cached DIR COMMAND...: an entry of the cache. COMMAND fills the directory named by its
+# last argument, which is renamed to DIR only when COMMAND succeeds, so that an
+# interrupted run leaves no entry. Do not use after `if` or before `||`, where bash would
+# let COMMAND go on after a failure.
 cached() {
 	is_complete "$1" || locked "${1##*/}" make_entry "$@"
 }
