@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool end to end: what `pmuring stat`, `record` and `report` say about
-# programs of known length, and that Debian's perf reads the same files. Run by
+# The tool end to end: output of `pmuring stat`, `record` and `report` for programs of
+# known length, and Debian's perf on the same files. Run by
 # scripts/check/run-tests.sh; a POSIX shell, since the guest has no other. By its
 # other name, nopmu_tool_test.sh, it tests what the tool does without a PMU.
 
-# what spin.S executes in user space, exit's system call included; no other
-# stop of the program adds to it
+# user instructions of spin.S, including exit's system call; nothing else adds to it
 LENGTH=20000004
 PERIOD=100003
 SAMPLES=$((LENGTH / PERIOD))
@@ -87,55 +86,55 @@ number_of() {
 }
 
 doctor() {
-	ok "doctor finds nothing to mend" run "$pmuring" doctor
+	ok "doctor finds no problem" run "$pmuring" doctor
 	ok "doctor names the PMU" prints 'ok    PMU'
-	ok "doctor tries it" prints 'ok    trial +cycles:u'
-	# its capabilities are those of its namespace only
+	ok "doctor runs a trial event" prints 'ok    trial +cycles:u'
+	# root of a user namespace has capabilities only there
 	ok "doctor by root of a user namespace" run unshare -U -r "$pmuring" doctor
 	ok "doctor: that root lacks CAP_PERFMON" prints '^note  permission +no CAP_PERFMON'
 }
 
 counts() {
 	ok "stat runs a command" run "$pmuring" stat -e instructions:u "$spin"
-	ok "stat counts it to the instruction" prints '^ *20,000,004 +instructions:u'
+	ok "stat has the exact count" prints '^ *20,000,004 +instructions:u'
 	ok "stat -e {a,b}" run "$pmuring" stat -e '{instructions,branches}:u' "$spin"
 	ok "stat -e {a,b}: the leader" prints '^ *20,000,004 +instructions:u'
 	ok "stat -e {a,b}: the sibling" prints '^ *10,000,002 +branches:u'
 	ok "stat" run "$pmuring" stat "$spin"
-	ok "stat: the clock" prints '^ +[0-9.]+ msec task-clock +# +[0-9.]+ CPUs utilized'
-	ok "stat: software events" prints '^ +[1-9][0-9]* +page-faults +# +[0-9.]+ K?/sec'
+	ok "stat prints task-clock" prints '^ +[0-9.]+ msec task-clock +# +[0-9.]+ CPUs utilized'
+	ok "stat prints page faults" prints '^ +[1-9][0-9]* +page-faults +# +[0-9.]+ K?/sec'
 	plain "stat: hardware events" prints '^ +20,[0-9]{3},[0-9]{3} +instructions +# +[0-9.]+  insn per cycle'
-	ok "stat: the time of the user" prints '^ +0\.[0-9]+ seconds user'
+	ok "stat prints the user time" prints '^ +0\.[0-9]+ seconds user'
 	ok "stat -a" run "$pmuring" stat -a -e instructions:u,cpu-clock "$spin"
-	ok "stat -a: more than the command" prints '^ *2[0-9],[0-9]{3},[0-9]{3} +instructions:u'
+	ok "stat -a counts more than the command" prints '^ *2[0-9],[0-9]{3},[0-9]{3} +instructions:u'
 	plain "stat -a: all CPUs" prints "msec cpu-clock +# +$(grep -c ^processor /proc/cpuinfo)\.[0-9]+ CPUs"
 }
 
 repeated() {
 	ok "stat -r 3" run "$pmuring" stat -r 3 -e instructions:u "$spin"
-	ok "stat -r: the mean, without spread" prints '^ *20,000,004 +instructions:u +\( \+- +0\.00% \)'
-	ok "stat -r: says how often" prints '\(3 runs\)'
+	ok "stat -r prints the mean and no spread" prints '^ *20,000,004 +instructions:u +\( \+- +0\.00% \)'
+	ok "stat -r prints the number of runs" prints '\(3 runs\)'
 	ok "stat -I" run "$pmuring" stat -I 10 -x, -e instructions:u "$spin"
-	ok "stat -I: more intervals than one" [ "$(grep -c instructions "$out")" -gt 1 ]
-	ok "stat -I: they add up to the instruction" [ "$(awk -F, '{ sum += $2 } END { print sum }' "$out")" = $LENGTH ]
-	# more than there are counters
+	ok "stat -I prints several intervals" [ "$(grep -c instructions "$out")" -gt 1 ]
+	ok "stat -I: the intervals add up to the exact count" [ "$(awk -F, '{ sum += $2 } END { print sum }' "$out")" = $LENGTH ]
+	# more events than counters
 	events=r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u
 	ok "stat of many events" run "$pmuring" stat -x, -e $events,$events,$events "$spin"
-	ok "stat of many: each had a counter" lacks 'not counted'
-	ok "stat of many: not all the time" prints 'r00c4:u,[0-9]+,[1-9][0-9]\.[0-9]+,'
+	ok "stat of many events: each event ran" lacks 'not counted'
+	ok "stat of many events: no event ran all the time" prints 'r00c4:u,[0-9]+,[1-9][0-9]\.[0-9]+,'
 }
 
 inherited() {
 	ok "stat follows children and threads" run "$pmuring" stat -x, -e instructions:u "$family"
-	ok "stat: all of them, to the instruction" prints "^$((18 + CHILD + THREAD)),,instructions:u,"
+	ok "stat: the count of all tasks is exact" prints "^$((18 + CHILD + THREAD)),,instructions:u,"
 	ok "stat -i" run "$pmuring" stat -i -x, -e instructions:u "$family"
-	ok "stat -i: the first task alone" prints '^18,,instructions:u,'
+	ok "stat -i counts only the first task" prints '^18,,instructions:u,'
 	ok "record follows children and threads" record -e instructions:u -c $PERIOD "$family"
 	# each CPU that a task was on may keep the rest of a period
-	ok "record: samples of the child" between "$(samples_of ' child_here')" $((CHILD / PERIOD - 1)) $((CHILD / PERIOD))
-	ok "record: samples of the thread" between "$(samples_of ' thread_here')" $((THREAD / PERIOD - 1)) $((THREAD / PERIOD))
+	ok "record samples the child" between "$(samples_of ' child_here')" $((CHILD / PERIOD - 1)) $((CHILD / PERIOD))
+	ok "record samples the thread" between "$(samples_of ' thread_here')" $((THREAD / PERIOD - 1)) $((THREAD / PERIOD))
 	ok "record -i" record -i -e instructions:u -c $PERIOD "$family"
-	ok "record -i: the first task alone" prints ': 0 samples, 0 lost'
+	ok "record -i samples only the first task" prints ': 0 samples, 0 lost'
 }
 
 # processes that live for a fraction of a millisecond
@@ -143,27 +142,27 @@ named() {
 	# shellcheck disable=SC2016	# for that shell
 	ok "record of short-lived processes" record -e instructions:u -c 5003 \
 		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
-	ok "record: every sample has a name" lacks 'no record names'
+	ok "record: every sample has a task name" lacks 'no record names'
 	report -s comm -n
-	ok "report: the processes by their names" [ "$(number_of '^ .*  +([0-9]+)  true$')" -gt 10 ]
-	ok "report: no process without a name" lacks ' :[0-9]'
+	ok "report names the short-lived processes" [ "$(number_of '^ .*  +([0-9]+)  true$')" -gt 10 ]
+	ok "report: every process has a name" lacks ' :[0-9]'
 	ok "record -a" record -a -e instructions:u -c $PERIOD sh -c "$spin; $spin"
-	ok "record -a: every sample has a name" lacks 'no record names'
-	ok "record -a: samples of the programs" between "$(samples_of ' spin_here')" $((2 * SAMPLES - 2)) $((2 * SAMPLES + 2))
+	ok "record -a: every sample has a task name" lacks 'no record names'
+	ok "record -a samples the programs" between "$(samples_of ' spin_here')" $((2 * SAMPLES - 2)) $((2 * SAMPLES + 2))
 }
 
 profile() {
 	ok "record runs a command" record -e instructions:u -c $PERIOD "$spin"
 	ok "report reads the file" report
-	ok "report: one sample each period" prints "^# Samples: $SAMPLES of event 'instructions:u'"
-	ok "report: the function, command and object" prints '100\.00% .*spin .*spin .*spin_here'
-	ok "report: the totals" prints "^# Totals: $SAMPLES samples, 0 lost, 0 throttled"
+	ok "report: each period has one sample" prints "^# Samples: $SAMPLES of event 'instructions:u'"
+	ok "report prints the function, command and object" prints '100\.00% .*spin .*spin .*spin_here'
+	ok "report prints the totals" prints "^# Totals: $SAMPLES samples, 0 lost, 0 throttled"
 	ok "perf report reads the file" run perf report --stdio -i "$data"
-	ok "perf report: the function" prints '100\.00% .*spin .*spin .*spin_here'
+	ok "perf report prints the function" prints '100\.00% .*spin .*spin .*spin_here'
 	ok "perf script reads the file" [ "$(samples_of spin_here)" = $SAMPLES ]
 }
 
-# samples a second, of the later half: the first ones find the rate
+# samples per second of the second half, after the rate has settled
 rate() {
 	run perf script -F time -i "$data"
 	awk '{ time[NR] = $1 + 0 }
@@ -172,9 +171,9 @@ rate() {
 
 frequency() {
 	ok "record without options" record "$spin"
-	ok "record: 4000 samples a second" between "$(rate)" 3500 4500
+	ok "record takes 4000 samples per second" between "$(rate)" 3500 4500
 	report
-	ok "record: of cycles" prints "of event 'cycles'"
+	ok "record samples cycles by default" prints "of event 'cycles'"
 	ok "record -F 10000" record -F 10000 -e cycles:u "$spin"
 	plain "record -F: as many" between "$(rate)" 8500 11500
 }
@@ -182,26 +181,26 @@ frequency() {
 call_chains() {
 	ok "record -g" record -g -e instructions:u -c $PERIOD "$chain"
 	report
-	ok "report: the line" prints '100\.00% .*inner_here'
-	ok "report: the callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
+	ok "report prints the innermost function" prints '100\.00% .*inner_here'
+	ok "report prints the callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
 	ok "report -gnone" report -gnone
-	ok "report -gnone: no callers" lacks middle_here
+	ok "report -gnone prints no callers" lacks middle_here
 	ok "perf report reads the chains" run perf report --stdio --no-children -i "$data"
-	ok "perf report: the same callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
+	ok "perf report prints the same callers" [ "$(sed -n '/---inner_here/,/_start/s/^ *\(---\)\{0,1\}//p' "$out" | tr '\n' ' ')" = "inner_here middle_here outer_here _start " ]
 }
 
 groups() {
 	ok "record -e {a,b}:S" record -e '{instructions,branches}:uS' -c $PERIOD "$spin"
 	report
-	ok "report: the leader's samples" prints "^# Samples: $SAMPLES of event 'instructions:u'"
-	ok "report: the sibling's, as often" prints "^# Samples: $SAMPLES of event 'branches:u'"
+	ok "report has the leader's samples" prints "^# Samples: $SAMPLES of event 'instructions:u'"
+	ok "report has as many samples of the sibling" prints "^# Samples: $SAMPLES of event 'branches:u'"
 	# all but the last, unfinished period
-	ok "report: the sibling's count" between "$(number_of '^# Event count \(approx.\): ((9|10)[0-9]{6})$')" $((10000002 - PERIOD)) 10000002
+	ok "report has the sibling's count" between "$(number_of '^# Event count \(approx.\): ((9|10)[0-9]{6})$')" $((10000002 - PERIOD)) 10000002
 	ok "perf report reads the group" run perf report --stdio --group -i "$data"
-	ok "perf report: both events" prints '100\.00% +100\.00% .*spin_here'
+	ok "perf report prints both events" prints '100\.00% +100\.00% .*spin_here'
 	ok "record of two -e" record -e instructions:u -e branches:u -c $PERIOD "$spin"
-	ok "the first" [ "$(samples_of instructions:u)" = $SAMPLES ]
-	ok "the second" [ "$(samples_of branches:u)" = $((10000002 / PERIOD)) ]
+	ok "record of two -e samples the first event" [ "$(samples_of instructions:u)" = $SAMPLES ]
+	ok "record of two -e samples the second event" [ "$(samples_of branches:u)" = $((10000002 / PERIOD)) ]
 }
 
 attached() {
@@ -210,8 +209,8 @@ attached() {
 	ok "record -p" record -p $busy -e instructions:u -c 1000003 sleep 0.3
 	kill $busy
 	wait $busy 2>/dev/null
-	ok "record -p: what it starts" between "$(samples_of ' spin_here')" 20 1000
-	ok "record -p: by name" lacks '^ *:[0-9]'
+	ok "record -p samples tasks that the process starts" between "$(samples_of ' spin_here')" 20 1000
+	ok "record -p names the tasks" lacks '^ *:[0-9]'
 }
 
 busy_pmu() {
@@ -221,12 +220,12 @@ busy_pmu() {
 	perf stat -a -e cycles sh -c "echo > $pipe/begun; read end < $pipe/end" 2>/dev/null &
 	read -r begun < "$pipe/begun"
 	ok "record while perf holds the PMU" record "$spin"
-	ok "record: says who and what to do" prints "warning: .*cpu-clock.*"
-	ok "record: names the holder" prints 'perf or the NMI watchdog holds the PMU: sysctl'
+	ok "record warns about the clock fallback" prints "warning: .*cpu-clock.*"
+	ok "record names the PMU's holder and the remedy" prints 'perf or the NMI watchdog holds the PMU: sysctl'
 	ok "stat while perf holds the PMU" run "$pmuring" stat "$spin"
-	ok "stat: what cannot be counted" prints '<not supported> +cycles'
-	ok "stat: what can" prints 'msec task-clock'
-	ok "stat: says why" prints 'warning: .*holds the PMU'
+	ok "stat marks unsupported events" prints '<not supported> +cycles'
+	ok "stat counts supported events" prints 'msec task-clock'
+	ok "stat gives the reason" prints 'warning: .*holds the PMU'
 	echo > "$pipe/end"
 	wait
 	rm -rf "$pipe"
@@ -237,36 +236,36 @@ as_nobody() {
 	run su nobody -s /bin/sh -c "cd $mine && ulimit -l 64 && $1"
 }
 
-# The user's call chains need no rights. Rings have 516 KiB for each CPU, and 64 KiB
-# more: on two CPUs 274 pages of 4 KiB. Two rings of 128 pages fit, with their first
+# User call chains need no privilege. Rings may use 516 KiB per CPU plus 64 KiB: 274
+# pages of 4 KiB on two CPUs. Two rings of 128 pages fit, with their first
 # pages, and two of 256 do not.
 unprivileged() {
 	mine=$(mktemp -d)
 	chown nobody "$mine"
 	chmod 666 /dev/pmuring
 	ok "record -g by nobody" as_nobody "$pmuring record -o a -g -e instructions:u -c $PERIOD $chain"
-	ok "record -g by nobody: samples" prints ': [1-9][0-9]* samples'
+	ok "record -g by nobody has samples" prints ': [1-9][0-9]* samples'
 	ok "record -g by nobody, without :u" as_nobody "$pmuring record -o a -g -e instructions -c $PERIOD $chain"
-	ok "record -g by nobody: says so" prints "warning: no permission .*'instructions' becomes 'instructions:u'"
-	ok "record -m of more memory than nobody may lock" lacks_room 256
-	ok "record -m: names the parameter" prints 'error: .*516 KiB for each online CPU \(parameter mlock_kb'
-	ok "record -m: and the limit" prints '64 KiB more .*RLIMIT_MEMLOCK'
-	ok "record -m: and the largest that fits" prints ': -m 128 fits;'
-	ok "record -m: which does fit" as_nobody "$pmuring record -o a -m 128 -e instructions:u $spin"
-	# the outer one, of 65 pages for each CPU, is there while the inner one tries
-	ok "record -m beside another one" lacks_room "64 $pmuring record -o b -m 128"
-	ok "record -m: what is left for it" prints ': -m 64 fits;'
+	ok "record -g by nobody warns about :u" prints "warning: no permission .*'instructions' becomes 'instructions:u'"
+	ok "record -m beyond the memory limit of user nobody fails" lacks_room 256
+	ok "record -m names the parameter" prints 'error: .*516 KiB for each online CPU \(parameter mlock_kb'
+	ok "record -m names the limit" prints '64 KiB more .*RLIMIT_MEMLOCK'
+	ok "record -m names the largest size that fits" prints ': -m 128 fits;'
+	ok "record -m with that size works" as_nobody "$pmuring record -o a -m 128 -e instructions:u $spin"
+	# the outer recording holds 65 pages per CPU while the inner one starts
+	ok "record -m beside another recording fails" lacks_room "64 $pmuring record -o b -m 128"
+	ok "record -m names the remaining size" prints ': -m 64 fits;'
 	ok "record -m 64 beside 64" as_nobody "$pmuring record -o a -m 64 -e instructions:u $pmuring record -o b -m 64 -e instructions:u $spin"
 	echo 0 > /sys/module/pmuring/parameters/mlock_kb
-	ok "record without a budget" lacks_room 16
-	ok "record: the largest" prints ': -m 4 fits;'
-	ok "record: which does fit" as_nobody "$pmuring record -o a -m 4 -e instructions:u $spin"
+	ok "record without a memory budget fails" lacks_room 16
+	ok "record names the largest size that fits" prints ': -m 4 fits;'
+	ok "record with that size works" as_nobody "$pmuring record -o a -m 4 -e instructions:u $spin"
 	echo 516 > /sys/module/pmuring/parameters/mlock_kb
 	chmod 600 /dev/pmuring
 	rm -rf "$mine"
 }
 
-# lacks_room PAGES [...]: a recording of nobody fails
+# lacks_room PAGES [...]: a recording by user nobody fails
 lacks_room() {
 	! as_nobody "$pmuring record -o a -e instructions:u -m $1 -e instructions:u $spin"
 }
@@ -279,29 +278,29 @@ errors() {
 	record /nonexistent
 	ok "a missing command is named in the error" prints 'error: .*/nonexistent'
 	record nonexistent
-	ok "  and so is one that is not in the PATH" prints "error: .*'nonexistent'"
+	ok "a command missing from the PATH is named in the error" prints "error: .*'nonexistent'"
 	report
-	ok "  the profile before it stays" prints 'Samples: [1-9]'
-	ok "no file: the error names it" sh -c "! $pmuring report -i /nonexistent > $out 2>&1 && grep -q 'error: .*/nonexistent' $out"
+	ok "the previous profile is kept after an error" prints 'Samples: [1-9]'
+	ok "a missing file is named in the error" sh -c "! $pmuring report -i /nonexistent > $out 2>&1 && grep -q 'error: .*/nonexistent' $out"
 }
 
 without_pmu() {
-	ok "doctor finds nothing to mend" run "$pmuring" doctor
-	ok "doctor says that there is no PMU" prints '^note  PMU'
-	ok "doctor says what there is" prints 'sampling works here, by the clock'
-	ok "record falls back" record -F 1000 sh -c "$spin; $spin"
-	ok "record: says so" prints "warning: cannot sample 'cycles' .*cpu-clock"
-	ok "record: and why" prints 'shows no PMU'
+	ok "doctor finds no problem" run "$pmuring" doctor
+	ok "doctor reports the missing PMU" prints '^note  PMU'
+	ok "doctor reports clock sampling" prints 'sampling works here, by the clock'
+	ok "record falls back on the clock" record -F 1000 sh -c "$spin; $spin"
+	ok "record warns about the fallback" prints "warning: cannot sample 'cycles' .*cpu-clock"
+	ok "record gives the reason for the fallback" prints 'shows no PMU'
 	ok "perf report reads it" run perf report --stdio -i "$data"
-	ok "perf report: the event" prints "of event 'cpu-clock'"
+	ok "perf report prints the event" prints "of event 'cpu-clock'"
 	report
-	ok "report: the function" prints '[0-9]% .*spin_here'
+	ok "report prints the function" prints '[0-9]% .*spin_here'
 	ok "stat" run "$pmuring" stat "$spin"
-	ok "stat: what cannot be counted" prints '<not supported> +cycles'
-	ok "stat: what can" prints 'msec task-clock +# +[0-9.]+ CPUs utilized'
-	ok "stat of nothing else" run "$pmuring" stat -e cycles:u "$spin"
-	ok "stat of nothing else: says so" prints '<not supported> +cycles:u'
-	ok "stat of nothing else: and why" prints 'shows no PMU'
+	ok "stat marks unsupported events" prints '<not supported> +cycles'
+	ok "stat counts supported events" prints 'msec task-clock +# +[0-9.]+ CPUs utilized'
+	ok "stat of only cycles:u" run "$pmuring" stat -e cycles:u "$spin"
+	ok "stat of only cycles:u marks it unsupported" prints '<not supported> +cycles:u'
+	ok "stat of only cycles:u gives the reason" prints 'shows no PMU'
 	record -e cycles "$spin"
 	ok "-e cycles does not fall back" prints "error: cannot open event 'cycles'"
 }

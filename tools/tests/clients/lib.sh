@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# What the tests of unmodified clients share. Sourced by each of them in the guest
+# Shared by the tests of unmodified clients. Sourced by each of them in the guest
 # of scripts/check/clients.sh; a POSIX shell, since the guest has no other.
 #
-# Every question is put to the kernel's perf first and then, in the same boot, to
-# pmuring through the preload library (BY=kernel, then BY=pmuring): an answer
-# that the kernel does not give is a wrong test, not a fault of the module.
+# Each check runs on the kernel's perf first and then, in the same boot, on pmuring
+# through the preload library (BY=kernel, then BY=pmuring): a check that fails on the
+# kernel is a wrong test, not a fault of the module.
 
 PRELOAD=${PRELOAD:-/clients/libpmuring-preload.so}
 SPIN=/tests/spin
 CHAIN=/tests/clients/chain
-# what spin.S executes in user space, exit's system call included
+# user instructions of spin.S, including exit's system call
 LENGTH=20000004
 BRANCHES=10000002
 PERIOD=100003

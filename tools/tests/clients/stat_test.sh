@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Debian's `perf stat`, unmodified: what it counts of programs of known length.
+# Debian's `perf stat`, unmodified: its counts of programs of known length.
 
 . "${0%/*}/lib.sh"
 
@@ -40,11 +40,11 @@ default_events() {
 
 exact() {
 	ok "-e instructions:u,branches:u" stat -e instructions:u,branches:u $SPIN
-	ok "to the instruction" counts instructions:u $LENGTH
-	ok "to the branch" counts branches:u $BRANCHES
+	ok "the instruction count is exact" counts instructions:u $LENGTH
+	ok "the branch count is exact" counts branches:u $BRANCHES
 	ok "a group" stat -e '{instructions:u,branches:u,cycles:u}' $SPIN
-	ok "a group: to the instruction" counts instructions:u $LENGTH
-	ok "a group: to the branch" counts branches:u $BRANCHES
+	ok "a group: the instruction count is exact" counts instructions:u $LENGTH
+	ok "a group: the branch count is exact" counts branches:u $BRANCHES
 	stat -e '{instructions:u,branches:u,instructions:u}:D' $SPIN
 	ok "a pinned group" counts instructions:u $((2 * LENGTH))
 	for event in r00c0:u cpu/event=0xc0/u cpu/instructions/u instructions:uD; do
@@ -61,9 +61,9 @@ repeated() {
 	ok "-r 3: the mean" prints "^ +$LENGTH +instructions:u"
 	ok "-r 3: three runs" prints '\(3 runs\)'
 	ok "-I" stat -I 5 -e instructions:u $SPIN
-	# what comes after the last interval perf may leave out
+	# perf may drop the part after the last interval
 	ok "-I: the intervals add up" between "$(total instructions:u)" 19900000 $LENGTH
-	ok "-I: there are several" between "$(lines_of instructions:u)" 3 20
+	ok "-I: there are several intervals" between "$(lines_of instructions:u)" 3 20
 }
 
 system_wide() {
@@ -76,7 +76,7 @@ system_wide() {
 	ok "-A: the CPU that runs the program" between \
 		"$(sed -n 's/^CPU1,\([0-9]*\),.*/\1/p' "$out")" $LENGTH 23000000
 	stat -C 0 -e instructions:u taskset -c 1 $SPIN
-	ok "-C 0: not that of another CPU" between "$(total instructions:u)" 1 3000000
+	ok "-C 0: a program on another CPU is not counted" between "$(total instructions:u)" 1 3000000
 }
 
 inherited() {
@@ -88,7 +88,7 @@ inherited() {
 	ok "children of a group" between "$(total branches:u)" $((2 * BRANCHES)) 21000000
 	stat -i -e instructions:u sh -c "$SPIN; $SPIN"
 	# the shell becomes the second of them
-	ok "-i: not the children" between "$(total instructions:u)" $LENGTH 21000000
+	ok "-i: children are not counted" between "$(total instructions:u)" $LENGTH 21000000
 }
 
 attached() {
@@ -102,7 +102,7 @@ attached() {
 	idle
 }
 
-# more than there are counters: each value is an estimate, and says so
+# more events than counters: each value is an estimate and marked as such
 multiplexed() {
 	ten=branches:u
 	for _ in 1 2 3 4 5 6 7 8 9; do
@@ -118,7 +118,7 @@ multiplexed() {
 
 software() {
 	stat -e page-faults:u,page-faults,minor-faults,cpu-clock,task-clock,dummy $SPIN
-	# of code; how many of its stack depends on where that is put
+	# one code page; the number of stack pages depends on the stack's address
 	ok "software events: page-faults:u" counts page-faults:u 1
 	ok "software events: page-faults" between "$(total page-faults)" 1 4
 	ok "software events: all are minor" counts minor-faults "$(total page-faults)"
@@ -129,26 +129,26 @@ software() {
 	ok "software events: cpu-migrations" between "$(total cpu-migrations)" 2 3
 }
 
-# with the library, nothing reaches the kernel's perf
+# with the library no event reaches the kernel's perf
 no_way_around() {
 	BY=pmuring
 	PMURING_DEVICE=/nonexistent stat -e instructions:u,page-faults $SPIN
-	ok "without the node no event" between "$(grep -c 'not supported' "$out")" 2 2
+	ok "no event opens without the node" between "$(grep -c 'not supported' "$out")" 2 2
 }
 
-# who may open the node needs no other right to count what is his
+# access to the node is enough to count the user's own tasks
 unprivileged() {
 	BY=pmuring
 	echo 3 > /proc/sys/kernel/perf_event_paranoid
 	node=$(stat_mode /dev/pmuring)
 	chmod 666 /dev/pmuring
 	su nobody -s /bin/sh -c "LD_PRELOAD=$PRELOAD perf stat -x, -e instructions:u $SPIN" > "$out" 2>&1
-	ok "nobody, who may open the node" counts instructions:u $LENGTH
+	ok "user nobody with access to the node can count" counts instructions:u $LENGTH
 	su nobody -s /bin/sh -c "LD_PRELOAD=$PRELOAD perf stat -x, -e instructions:k $SPIN" > "$out" 2>&1
-	ok "nobody, and the kernel" lacks '^[0-9]+,,instructions'
+	ok "user nobody cannot count the kernel" lacks '^[0-9]+,,instructions'
 	chmod "$node" /dev/pmuring
 	su nobody -s /bin/sh -c "LD_PRELOAD=$PRELOAD perf stat -x, -e instructions:u $SPIN" > "$out" 2>&1
-	ok "nobody, who may not" lacks '^[0-9]+,,instructions'
+	ok "user nobody without access to the node cannot count" lacks '^[0-9]+,,instructions'
 	prepare
 }
 
