@@ -225,10 +225,12 @@ static void found_family(struct fork *fork, struct pmr_context *parent)
 	static atomic64_t families;
 	struct pmr_event *event;
 
-	if (fork->copied != parent->number || fork->context->number != parent->number)
+	if (fork->missed || fork->copied != parent->number ||
+	    fork->context->number != parent->number)
 		return;
+	/* Between two portions one event may leave and another come: the number stays. */
 	list_for_each_entry(event, &parent->events, all)
-		if (!may_be_exchanged(event, fork->clone_flags))
+		if (event->forked != fork->id || !may_be_exchanged(event, fork->clone_flags))
 			return;
 	if (!parent->offspring)
 		parent->offspring = parent->family ?: atomic64_inc_return(&families);
