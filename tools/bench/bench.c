@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -109,8 +110,15 @@ static void *stand(void *arg)
 		pause();
 }
 
-static void gather(struct perf_event_attr *attr, unsigned int tasks, int ready)
+struct crowd {
+	struct perf_event_attr *attr;
+	unsigned int tasks;
+};
+
+static void gather(const void *arg, int ready)
 {
+	const struct crowd *crowd = arg;
+	unsigned int tasks = crowd->tasks;
 	pthread_attr_t small;
 	pthread_t thread;
 
@@ -118,7 +126,7 @@ static void gather(struct perf_event_attr *attr, unsigned int tasks, int ready)
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, STACK_SIZE);
 	while (tasks--) {
-		errno = pthread_create(&thread, &small, stand, attr);
+		errno = pthread_create(&thread, &small, stand, crowd->attr);
 		if (errno)
 			bench_fail("pthread_create");
 		/* otherwise all would start before they open their events */
@@ -133,13 +141,35 @@ static void gather(struct perf_event_attr *attr, unsigned int tasks, int ready)
 }
 
 /**
- * bench_crowd - start another process with many sleeping threads
- * @attr: the event that each opens on itself
- * @tasks: how many threads
- *
- * Return: its pid, for bench_end_crowd()
+ * bench_throw - wake the thread that catches from an eventfd
+ * @fd: eventfd
  */
-pid_t bench_crowd(struct perf_event_attr *attr, unsigned int tasks)
+void bench_throw(int fd)
+{
+	if (eventfd_write(fd, 1))
+		bench_fail("eventfd_write");
+}
+
+/**
+ * bench_catch - wait for a throw to an eventfd
+ * @fd: eventfd
+ */
+void bench_catch(int fd)
+{
+	eventfd_t balls;
+
+	if (eventfd_read(fd, &balls))
+		bench_fail("eventfd_read");
+}
+
+/**
+ * bench_child - start a process that works until it is killed
+ * @run: what it does
+ * @arg: for @run
+ *
+ * Return: its pid, when it has begun
+ */
+pid_t bench_child(bench_child_fn run, const void *arg)
 {
 	int ready[2];
 	char byte;
@@ -149,12 +179,26 @@ pid_t bench_crowd(struct perf_event_attr *attr, unsigned int tasks)
 		bench_fail("pipe");
 	pid = fork();
 	if (!pid)
-		gather(attr, tasks, ready[1]);
+		run(arg, ready[1]);
 	close(ready[1]);
 	if (pid < 0 || read(ready[0], &byte, 1) != 1)
-		bench_fail("cannot gather a crowd");
+		bench_fail("a child has not begun");
 	close(ready[0]);
 	return pid;
+}
+
+/**
+ * bench_crowd - start another process with many sleeping threads
+ * @attr: the event that each opens on itself
+ * @tasks: how many threads
+ *
+ * Return: its pid, for bench_end_crowd()
+ */
+pid_t bench_crowd(struct perf_event_attr *attr, unsigned int tasks)
+{
+	const struct crowd crowd = { .attr = attr, .tasks = tasks };
+
+	return bench_child(gather, &crowd);
 }
 
 /**

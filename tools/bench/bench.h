@@ -36,10 +36,16 @@ static inline uint64_t bench_now(void)
 	return __builtin_ia32_rdtsc();
 }
 
+/* What a child does until it is killed; it writes a byte to @ready when it has begun. */
+typedef void (*bench_child_fn)(const void *arg, int ready);
+
 void bench_begin(int argc, char **argv);
 __attribute__((noreturn)) void bench_fail(const char *what);
 int bench_open(struct perf_event_attr *attr, int group_fd);
 void bench_raise_limits(void);
+void bench_throw(int fd);
+void bench_catch(int fd);
+pid_t bench_child(bench_child_fn run, const void *arg);
 pid_t bench_crowd(struct perf_event_attr *attr, unsigned int tasks);
 void bench_end_crowd(pid_t pid);
 void bench_result(const char *row, double value);

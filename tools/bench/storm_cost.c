@@ -138,8 +138,9 @@ static const struct storm storms[] = {
 	{ "fork 2080 events", open_most, fork_and_wait },
 };
 
-static void rage(const struct storm *storm, int ready)
+static void rage(const void *arg, int ready)
 {
+	const struct storm *storm = arg;
 	const struct sched_param ordinary = { .sched_priority = 0 };
 
 	if (sched_setscheduler(0, SCHED_OTHER, &ordinary))
@@ -153,45 +154,12 @@ static void rage(const struct storm *storm, int ready)
 		storm->strike();
 }
 
-/* Return: its pid, when it has begun. */
-static pid_t begin(const struct storm *storm)
-{
-	int ready[2];
-	char byte;
-	pid_t pid;
-
-	if (pipe(ready))
-		bench_fail("pipe");
-	pid = fork();
-	if (!pid)
-		rage(storm, ready[1]);
-	close(ready[1]);
-	if (pid < 0 || read(ready[0], &byte, 1) != 1)
-		bench_fail("no storm");
-	close(ready[0]);
-	return pid;
-}
-
 static void end(const struct storm *storm, pid_t pid)
 {
 	if (waitpid(pid, NULL, WNOHANG))
 		bench_fail(storm->name);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-}
-
-static void throw_to(int fd)
-{
-	if (eventfd_write(fd, 1))
-		bench_fail("eventfd_write");
-}
-
-static void catch_from(int fd)
-{
-	eventfd_t balls;
-
-	if (eventfd_read(fd, &balls))
-		bench_fail("eventfd_read");
 }
 
 static int to_partner, to_victim;
@@ -201,10 +169,10 @@ static void *play_partner(void *arg)
 {
 	(void)arg;
 	must_open(&counting);
-	throw_to(to_victim);
+	bench_throw(to_victim);
 	for (;;) {
-		catch_from(to_partner);
-		throw_to(to_victim);
+		bench_catch(to_partner);
+		bench_throw(to_victim);
 	}
 	return NULL;
 }
@@ -220,7 +188,7 @@ static void start_partner(void)
 	errno = pthread_create(&thread, NULL, play_partner, NULL);
 	if (errno)
 		bench_fail("pthread_create");
-	catch_from(to_victim);
+	bench_catch(to_victim);
 }
 
 /* Under -icount a nanosecond of this clock is an instruction. */
@@ -268,8 +236,8 @@ static void pay(struct prices *prices, uint64_t late)
 	times[1] = bench_now();
 	close(fd);
 	times[2] = bench_now();
-	throw_to(to_partner);
-	catch_from(to_victim);
+	bench_throw(to_partner);
+	bench_catch(to_victim);
 	times[3] = bench_now();
 	prices->opens += times[1] - times[0];
 	prices->closes += times[2] - times[1];
@@ -289,7 +257,7 @@ static void print_price(const struct storm *storm, const char *what, double pric
 static void measure(const struct storm *storm)
 {
 	struct prices prices = {}, warm_up = {};
-	pid_t pid = begin(storm);
+	pid_t pid = bench_child(rage, storm);
 	uint64_t late;
 
 	for (int i = 0; i < WARM_UP + ROUNDS; i++) {

@@ -143,20 +143,6 @@ static void check_events(const struct events *events, uint64_t count)
 	}
 }
 
-static void throw_to(int fd)
-{
-	if (eventfd_write(fd, 1))
-		bench_fail("eventfd_write");
-}
-
-static void catch_from(int fd)
-{
-	eventfd_t balls;
-
-	if (eventfd_read(fd, &balls))
-		bench_fail("eventfd_read");
-}
-
 /**
  * struct side - one of the two threads
  * @row: what it has to do
@@ -179,10 +165,10 @@ static void *play_right(void *arg)
 
 	if (side->row->who & RIGHT)
 		open_events(&events, side->row);
-	throw_to(side->out);
+	bench_throw(side->out);
 	for (int i = 0; i < THROWS; i++) {
-		catch_from(side->in);
-		throw_to(side->out);
+		bench_catch(side->in);
+		bench_throw(side->out);
 	}
 	check_events(&events, THROWS * THROW_LENGTH);
 	return NULL;
@@ -207,8 +193,8 @@ static double measure(const struct side *side)
 		if (i % RALLY == 0)
 			usleep(PAUSE_US);
 		begin = bench_now();
-		throw_to(side->out);
-		catch_from(side->in);
+		bench_throw(side->out);
+		bench_catch(side->in);
 		cost[i] = bench_now() - begin;
 	}
 	errno = 0;
@@ -226,7 +212,7 @@ static void *play_left(void *arg)
 
 	if (side->row->who & LEFT)
 		open_events(&events, side->row);
-	catch_from(side->in);
+	bench_catch(side->in);
 	cost = measure(side);
 	check_events(&events, THROWS * THROW_LENGTH);
 	bench_result(side->row->name, cost);
