@@ -89,10 +89,9 @@ static void spoilt(uint32_t msr, uint64_t value, const char *name)
 	between(now, good - ONE, good + 4 * (uint64_t)TICKS * WORK_ROUND,
 		"%s: the count has no jump", name);
 	ok(now > good + ONE / 2, "the event counts on");
+	/* A counter has no value to go back to, and STATUS_SET reads as 0. */
 	if (kept)
 		is(after, kept, "the register is restored");
-	else
-		ok(1, "(a counter register has no value to restore)");
 	count_again(fd, "the count is right after the repair");
 	ok(module_info().repaired > before.repaired, "INFO counts the repair");
 	close(fd);
@@ -272,7 +271,7 @@ int main(void)
 		return skip_all("not the QEMU that models a PMU");
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(7 * 5 + 3 * 2 + 1 + 3 + 5 + 3 + 2 * 5);
+	plan(3 * 5 + 4 * 4 + 3 * 2 + 1 + 3 + 5 + 3 + 2 * 5);
 	cpu_pin(0);
 	close(log);
 	spoilt(GLOBAL_CTRL, 0, "GLOBAL_CTRL cleared");
