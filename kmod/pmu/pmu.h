@@ -209,9 +209,9 @@ DECLARE_STATIC_CALL(pmr_overflow, pmr_overflow_nobody);
 typedef bool (*pmr_overflow_fn)(struct pmr_hw *hw, struct pt_regs *regs);
 
 /*
- * When the NMI began in which the PMU of the machine calls it; each call moves it on to
- * its own end. So the time limit knows what comes before, which is most of an overflow
- * where accesses to the PMU trap: in a virtual machine.
+ * TSC at which the running NMI began, or at which its last overflow was done. The time limit
+ * counts from here, since the accesses to the PMU come before the sample, and take most of
+ * the time of an overflow where they trap, as in a virtual machine.
  */
 DECLARE_PER_CPU(u32, pmr_nmi_began);
 
