@@ -12,9 +12,9 @@ endif
 BUILD	:= $(CURDIR)/build
 Q	:= $(if $(V),,@)
 
-# `make module` takes KVER=<version> (its installed headers) or KDIR=<kernel
-# build directory>; without either, the running kernel's headers or, failing
-# those, the newest installed.
+# `make module` takes KVER=<version> (its headers, installed or fetched; 6.1 and 6.12
+# mean Debian's newest of that series) or KDIR=<kernel build directory>; without either,
+# the running kernel's headers or, failing those, the newest installed.
 # KDIR is a path, KVER a name: each is derived from the other, and only on use,
 # so that targets without a kernel need no headers.
 ifdef KDIR
@@ -23,6 +23,9 @@ KVER	= $(shell cat $(KDIR)/include/config/kernel.release)
 else
 KVER	= $(shell scripts/kernel/versions.sh default)
 KDIR	=
+ifneq ($(filter 6.1 6.12,$(KVER)),)
+override KVER := $(shell scripts/kernel/versions.sh $(KVER))
+endif
 endif
 
 .PHONY: help
@@ -35,6 +38,10 @@ help: ## This list
 .PHONY: deps
 deps: ## Install the Debian packages that all of this needs
 	$(Q)scripts/setup/packages.sh
+
+.PHONY: kver
+kver:
+	@echo $(KVER)
 
 # One tree, several kernels: each builds in its own directory of symlinks.
 .PHONY: module

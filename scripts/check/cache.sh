@@ -80,7 +80,9 @@ make_programs() {
 		[ "${FAULT:-}" != lists ] || [ -e "$FAKE_APT/updated" ] || exit 0
 		for last; do :; done
 		case $1 in
-		show)	cat "$FAKE_APT/archive/$last.stanza" 2>/dev/null || { echo "N: Unable to locate package" >&2; exit 100; } ;;
+		# a name that is none is a pattern
+		show)	cat "$FAKE_APT/archive/$last.stanza" 2>/dev/null ||
+				cat "$FAKE_APT/archive/$last"*.stanza 2>/dev/null || { echo "N: Unable to locate package" >&2; exit 100; } ;;
 		pkgnames) (cd "$FAKE_APT/archive" && ls "$last"*.deb | sed 's/\.deb$//') ;;
 		esac
 	END
@@ -212,6 +214,19 @@ unknown() {
 	! try none headers.sh 6.12.998+deb12-amd64 && [ ! -e "$PMURING_CACHE/headers-6.12.998+deb12-amd64" ]
 }
 
+# a name that only begins that of packages
+part_of_a_name() {
+	forget
+	! try none headers.sh 6.12 && [ ! -e "$PMURING_CACHE/headers-6.12" ] &&
+		[ ! -e "$WORK/asked" ]
+}
+
+# make's KVER=6.12 is the newest of the series
+series() {
+	forget
+	[ "$(make -C "$OLDROOT" -s --no-print-directory KVER=6.12 kver)" = "$("$OLDROOT/scripts/kernel/versions.sh" 6.12)" ]
+}
+
 # refuses_path DIRECTORY: a tree or a cache there is refused with a message
 refuses_path() {
 	mkdir -p "$WORK/$1/scripts"
@@ -262,6 +277,8 @@ result "a cloud kernel's packages are requested" asks_for "$KERNEL-cloud-amd64" 
 	"linux-headers-$KERNEL-cloud-amd64" "linux-headers-$KERNEL-common=$VERSION" "linux-kbuild-$KERNEL"
 result "headers: missing package lists are updated" no_lists
 result "headers: an unknown package is an error" unknown
+result "headers: part of a name is not a kernel" part_of_a_name
+result "make: a series is its newest kernel" series
 result "headers: recovers from a failed download" headers_after download
 result "headers: recovers from a failed unpack" headers_after unpack
 result "headers: recovers from a kill during the unpack" headers_after kill

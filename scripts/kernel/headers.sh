@@ -16,9 +16,11 @@ KVER=${1:?usage: headers.sh KVER}
 INSTALLED=/lib/modules/$KVER/build
 DIR=$CACHE/headers-$KVER
 
-# known: apt has the package in its lists
+# known: apt has the package in its lists. For a name that is none, apt shows those
+# packages that match it as a pattern.
 known() {
-	[ -n "$(apt-cache show --no-all-versions "linux-headers-$KVER" 2>/dev/null)" ]
+	apt-cache show --no-all-versions "linux-headers-$KVER" 2>/dev/null |
+		grep -xF "Package: linux-headers-$KVER" > /dev/null
 }
 
 # The package's own files are in three packages; its other dependencies are the
