@@ -31,17 +31,19 @@ static ssize_t read_single(struct pmr_event *event, char __user *buffer)
 	return copy_to_user(buffer, words, n * sizeof(u64)) ? -EFAULT : n * sizeof(u64);
 }
 
-static ssize_t read_group(struct pmr_event *event, char __user *buffer, size_t count)
+static noinline_for_stack
+ssize_t read_group(struct pmr_event *event, char __user *buffer, size_t count)
 {
+	u64 few[PMR_READ_FEW], *words;
 	ssize_t size;
-	u64 *words;
 
-	size = pmr_group_read(event, &words, count);
+	size = pmr_group_read(event, few, &words, count);
 	if (size < 0)
 		return size;
 	if (copy_to_user(buffer, words, size))
 		size = -EFAULT;
-	kfree(words);
+	if (words != few)
+		kfree(words);
 	return size;
 }
 

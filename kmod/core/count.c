@@ -236,9 +236,10 @@ static unsigned int group_words(const struct pmr_event *event)
 /**
  * pmr_group_read() - read the counts of a group and its copies
  * @event: any member; its attr.read_format determines the layout
+ * @few: room for PMR_READ_FEW words, which is enough for most groups
  * @words: result in the layout of read(): leader first, then the siblings in the order
- *	in which they were attached, with the leader's times. The caller frees it with
- *	kfree()
+ *	in which they were attached, with the leader's times. Either @few, or memory that
+ *	the caller frees with kfree()
  * @size: bytes that the caller has room for
  *
  * The members of one group are read at the same time. The copies of the group are read one
@@ -247,7 +248,7 @@ static unsigned int group_words(const struct pmr_event *event)
  * Return: number of bytes; -ENOSPC if it exceeds @size; -ECHILD if the group changed
  * after a task inherited it; -ENOMEM.
  */
-ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
+ssize_t pmr_group_read(struct pmr_event *event, u64 *few, u64 **words, size_t size)
 {
 	u64 format = event->attr.read_format;
 	struct group_read read = {
@@ -257,14 +258,17 @@ ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size)
 
 	mutex_lock(&event->context->mutex);
 	read.room = min_t(size_t, group_words(event), size / sizeof(u64));
-	read.words = kmalloc_array(read.room, sizeof(u64), GFP_KERNEL);
-	if (read.words)
+	read.words = few;
+	if (unlikely(read.room > PMR_READ_FEW))
+		read.words = kmalloc_array(read.room, sizeof(u64), GFP_KERNEL);
+	if (likely(read.words))
 		read_with_copies(&read);
 	else
 		read.error = -ENOMEM;
 	mutex_unlock(&event->context->mutex);
-	if (read.error) {
-		kfree(read.words);
+	if (unlikely(read.error)) {
+		if (read.words != few)
+			kfree(read.words);
 		return read.error;
 	}
 	*words = read.words;

@@ -314,7 +314,9 @@ void pmr_event_set_period(struct pmr_event *event, u64 period);
 
 /* core/count.c */
 void pmr_event_read(struct pmr_event *event, struct pmr_value *value);
-ssize_t pmr_group_read(struct pmr_event *event, u64 **words, size_t size);
+/* A group of 8 with all of read_format, and more. */
+#define PMR_READ_FEW	32
+ssize_t pmr_group_read(struct pmr_event *event, u64 *few, u64 **words, size_t size);
 unsigned int pmr_read_words(u64 format, unsigned int members);
 int pmr_group_check_size(struct pmr_event *leader, struct pmr_event *event);
 
