@@ -293,7 +293,9 @@ static inline const struct list_head *pmr_siblings_of(const struct pmr_event *le
 
 /* Requires the context's lock, or interrupts off on the CPU where the group counts. */
 #define pmr_for_each_sibling(sibling, group_leader)				\
-	list_for_each_entry(sibling, pmr_siblings_of(group_leader), siblings)
+	for (const struct list_head *siblings_ = pmr_siblings_of(group_leader);	\
+	     siblings_; siblings_ = NULL)					\
+		list_for_each_entry(sibling, siblings_, siblings)
 
 /* core/event.c */
 struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu);
