@@ -25,7 +25,8 @@ static bool valid_period(const struct pmr_event *event, u64 period)
 	return !(period >> 63) && (!pmu->period_min || period >= pmu->period_min(&event->hw));
 }
 
-static int ioctl_period(struct pmr_event *event, u64 __user *user)
+/* Its variable on the stack would be guarded in each ioctl. */
+static noinline int ioctl_period(struct pmr_event *event, u64 __user *user)
 {
 	u64 period;
 

@@ -340,6 +340,8 @@ void pmr_group_stop(struct pmr_event *leader, u64 now)
 	struct pmr_event *event;
 
 	pmr_event_stop(leader, now);
+	if (likely(!leader->nr_siblings))
+		return;
 	pmr_for_each_sibling(event, leader)
 		pmr_event_stop(event, now);
 }
@@ -354,6 +356,8 @@ void pmr_group_update_times(struct pmr_event *leader, u64 now)
 	struct pmr_event *event;
 
 	pmr_event_update_times(leader, now);
+	if (likely(!leader->nr_siblings))
+		return;
 	pmr_for_each_sibling(event, leader)
 		pmr_event_update_times(event, now);
 }

@@ -229,7 +229,7 @@ static void make_room_for(struct pmr_context *pinned, struct pmr_context *cpu_co
 
 static bool waits_here(const struct pmr_context *context)
 {
-	return pmr_context_is_here(context) && context->waiting;
+	return context && context->waiting && pmr_context_is_here(context);
 }
 
 static __always_inline void start_waiting(struct pmr_context *cpu_context,

@@ -166,7 +166,8 @@ void pmr_wait_place(struct pmr_event *leader)
 		return;
 	if (place >= PMR_PLACE_HOLDERS && leader->place < PMR_PLACE_HOLDERS)
 		begin_competing(leader);
-	leave(leader);
+	if (leader->place != PMR_PLACE_NONE)
+		leave(leader);
 	leader->place = place;
 	if (place == PMR_PLACE_HOLDERS)
 		list_add_tail(&leader->placed, &context->holders);
