@@ -58,7 +58,8 @@ start() {
 
 # settle: until all that were started have ended
 settle() {
-	wait "${PIDS[@]}" || :
+	# without an argument, wait would wait for the heartbeat as well
+	[ ${#PIDS[@]} = 0 ] || wait "${PIDS[@]}" || :
 	PIDS=()
 }
 

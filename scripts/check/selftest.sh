@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A stage of `make check`: tests the checkers. Feeds tap.py, scripts/vm/splats and
-# docs.py with input that has a known verdict.
+# docs.py with input that has a known verdict, and runs all.sh with a stage that does
+# nothing.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -325,10 +326,27 @@ documents_cases() {
 	documents "a request that is not there" "PMURING_IOC_CLOSE: no such request" abi x.h x.4
 }
 
+# a stage that builds upon no other, alone
+lone_stage() {
+	local tree=$WORK/tree got
+
+	mkdir -p "$tree/scripts"
+	cp -r "$ROOT/scripts/check" "$ROOT/scripts/setup" "$tree/scripts/"
+	printf '#!/bin/sh\n' > "$tree/scripts/setup/packages.sh"
+	printf '#!/bin/sh\nprintf "pass\\tx\\t\\n" >> "$RESULTS"\n' > "$tree/scripts/check/checkpatch.sh"
+	got=$(ONLY=checkpatch TESTS='' timeout 60 "$tree/scripts/check/all.sh" 9>&- 2> /dev/null | tail -n 1) || :
+	if [ "$got" = "1 passed, 0 failed, 0 skipped" ]; then
+		pass "stages: one that builds upon no other runs alone"
+	else
+		fail "stages: one that builds upon no other runs alone" "the last line was '$got'"
+	fi
+}
+
 tap_cases
 ktap_cases
 no_log
 splat_cases
 documents_cases
 expected_cases
+lone_stage
 finish
