@@ -27,9 +27,14 @@ static void remove_unused(struct pmr_hook *hook)
 static void leave(struct work_struct *work)
 {
 	struct pmr_hook *hook = container_of(to_delayed_work(work), struct pmr_hook, leave);
+	unsigned long end, now = jiffies;
 
 	mutex_lock(&hook->lock);
-	remove_unused(hook);
+	end = hook->unused_since + LINGER;
+	if (hook->users || time_after_eq(now, end))
+		remove_unused(hook);
+	else
+		queue_delayed_work(system_wq, &hook->leave, end - now);
 	mutex_unlock(&hook->lock);
 }
 
@@ -79,8 +84,11 @@ int pmr_hook_get(struct pmr_hook *hook)
 void pmr_hook_put(struct pmr_hook *hook)
 {
 	mutex_lock(&hook->lock);
-	if (!--hook->users)
-		mod_delayed_work(system_wq, &hook->leave, LINGER);
+	if (!--hook->users) {
+		hook->unused_since = jiffies;
+		/* Does nothing if it is queued: starting the timer again each time costs more. */
+		queue_delayed_work(system_wq, &hook->leave, LINGER);
+	}
 	mutex_unlock(&hook->lock);
 }
 

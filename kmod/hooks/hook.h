@@ -16,14 +16,16 @@
  * @remove: take it away
  * @lock: protects the rest
  * @users: who needs it now
+ * @unused_since: jiffies when @users became 0
  * @placed: it is in place; read without the lock as well
  * @leave: takes it away when it has not been needed for a while
  */
 struct pmr_hook {
 	int (*place)(struct pmr_hook *hook);
 	void (*remove)(struct pmr_hook *hook);
-	struct mutex lock;	/* protects users and placed */
+	struct mutex lock;	/* protects users, unused_since and placed */
 	unsigned int users;
+	unsigned long unused_since;
 	bool placed;
 	struct delayed_work leave;
 };
