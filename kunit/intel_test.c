@@ -701,6 +701,23 @@ static void a_storm_is_broken(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, add(&hw));
 }
 
+/* Nothing else tells of the overflows of a counter that no event is on. */
+static void a_storm_of_a_counter_without_event_is_broken(struct kunit *test)
+{
+	struct pmr_hw hw = general(true);
+	int i;
+
+	KUNIT_ASSERT_TRUE(test, add(&hw));
+	for (i = 0; i < 1000 && fake.msr[GLOBAL_CTRL]; i++) {
+		NEXT_STATUS(0x2);
+		pmi();
+	}
+	KUNIT_EXPECT_GT(test, i, 900);
+	KUNIT_EXPECT_EQ(test, fake.msr[GLOBAL_CTRL], 0ULL);
+	KUNIT_EXPECT_EQ(test, fake.lvtpc, LVT_MASKED);
+	del(&hw);
+}
+
 /* An entry that is another counter's is not touched. */
 static void an_entry_that_is_misplaced(struct kunit *test)
 {
@@ -1090,6 +1107,7 @@ static struct kunit_case intel_cases[] = {
 	KUNIT_CASE(a_look_finds_a_jump),
 	KUNIT_CASE(a_look_finds_a_silent_overflow),
 	KUNIT_CASE(a_storm_is_broken),
+	KUNIT_CASE(a_storm_of_a_counter_without_event_is_broken),
 	KUNIT_CASE(an_entry_that_is_misplaced),
 	KUNIT_CASE(a_stopped_counter_stays_stopped),
 	KUNIT_CASE(a_counting_event_writes_no_sample),

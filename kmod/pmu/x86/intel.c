@@ -437,6 +437,13 @@ static noinline bool is_late_pmi(struct pmr_counters *counters)
 	return true;
 }
 
+/* NMI: the status names a counter that no event is on. @stat: how often that was so */
+static noinline void without_event(u64 __percpu *stat)
+{
+	__this_cpu_inc(*stat);
+	pmr_watch_fruitless();
+}
+
 static __always_inline int serve_counters(struct pmr_counters *counters, u64 status,
 					  struct pt_regs *regs)
 {
@@ -447,11 +454,11 @@ static __always_inline int serve_counters(struct pmr_counters *counters, u64 sta
 
 		served++;
 		if (unlikely(!(READ_ONCE(counters->active) & BIT_ULL(idx))))
-			__this_cpu_inc(pmr_cpu_stats.late_nmis);
+			without_event(&pmr_cpu_stats.late_nmis);
 		else if (likely(counters->hw[idx]->idx == idx))
 			overflow(counters->hw[idx], regs);
 		else
-			__this_cpu_inc(pmr_cpu_stats.misplaced);
+			without_event(&pmr_cpu_stats.misplaced);
 	}
 	return served;
 }
