@@ -138,6 +138,7 @@ void pmr_hooks_put(const struct pmr_event *event)
  */
 int pmr_hooks_init(void)
 {
+	pmr_mmap_hook_init();
 	pmr_migrate_init();
 	pmr_faults_init();
 	return pmr_sched_init();
@@ -148,6 +149,7 @@ int pmr_hooks_init(void)
  */
 void pmr_hooks_exit(void)
 {
+	pmr_mmap_hook_exit();
 	pmr_faults_exit();
 	pmr_migrate_exit();
 	pmr_sched_exit();

@@ -42,8 +42,10 @@ int pmr_faults_handled_get(void);
 void pmr_faults_handled_put(void);
 
 /* mmap.c: new mappings */
+void pmr_mmap_hook_init(void);
 int pmr_mmap_hook_get(void);
 void pmr_mmap_hook_put(void);
+void pmr_mmap_hook_exit(void);
 
 /* hotplug.c */
 int pmr_hotplug_init(void);

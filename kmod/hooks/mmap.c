@@ -2,10 +2,10 @@
 /*
  * Owns the place where the kernel says that a task has made a mapping: a kprobe
  * on perf_event_mmap(), there being no tracepoint; and what is to be told of the
- * mapping. The probe is there while an event asks for mappings.
+ * mapping. The probe is there while an event asks for mappings, and a second longer.
  *
- * get and put: task context, may sleep, take hook_mutex. The handler: the task
- * that maps, preemption off, its mmap_lock held.
+ * init, exit, get and put: task context, may sleep. The handler: the task that maps,
+ * preemption off, its mmap_lock held. No locks of our own.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +19,6 @@
 #include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/string.h>
@@ -27,18 +26,14 @@
 #include "compat.h"
 #include "core/context.h"
 #include "core/sideband.h"
+#include "hooks/hook.h"
 #include "hooks/hooks.h"
 #include "sample/sideband.h"
-
-/* Protects users, and with it whether the probe is registered, and names. */
-static DEFINE_MUTEX(hook_mutex);
-static unsigned int users;
-static bool registered;
 
 /*
  * Where the name of a mapping is put together: no memory can be asked for where
  * the handler runs, and a path is too much for the stack. One per CPU will do,
- * as interrupts make no mappings.
+ * as interrupts make no mappings. Allocated while the probe is in place.
  */
 static char __percpu *names;
 
@@ -132,8 +127,9 @@ static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 }
 
 static struct kprobe probe;
+static bool probed;
 
-/* Records of mappings are missed then, and nothing else. */
+/* Records of mappings are missed if the kernel cannot be probed, and nothing else. */
 static void register_probe(void)
 {
 	int err;
@@ -144,32 +140,51 @@ static void register_probe(void)
 		.pre_handler = on_mmap,
 	};
 	err = register_kprobe(&probe);
-	registered = !err;
+	probed = !err;
 	if (err)
 		pr_warn_once("no records of mappings: cannot probe %s (error %d)\n",
 			     probe.symbol_name, err);
 }
 
+static int place_probe(struct pmr_hook *hook)
+{
+	names = __alloc_percpu(PATH_MAX, sizeof(u64));
+	if (!names)
+		return -ENOMEM;
+	register_probe();
+	return 0;
+}
+
+static void remove_probe(struct pmr_hook *hook)
+{
+	if (probed)
+		unregister_kprobe(&probe);	/* waits for the handler */
+	free_percpu(names);
+}
+
+static struct pmr_hook mmap_hook = {
+	.place = place_probe,
+	.remove = remove_probe,
+};
+
+/**
+ * pmr_mmap_hook_init() - make the hook usable, at load
+ */
+void pmr_mmap_hook_init(void)
+{
+	pmr_hook_init(&mmap_hook);
+}
+
 /**
  * pmr_mmap_hook_get() - see the mappings that tasks make, for one more event
  *
- * A kernel that lets nobody probe it is no error: there are no records then.
+ * A kernel that cannot be probed is no error: there are no records then.
  *
  * Return: 0 or -ENOMEM.
  */
 int pmr_mmap_hook_get(void)
 {
-	int err = 0;
-
-	mutex_lock(&hook_mutex);
-	if (!names)
-		names = __alloc_percpu(PATH_MAX, sizeof(u64));
-	if (!names)
-		err = -ENOMEM;
-	else if (!users++)
-		register_probe();
-	mutex_unlock(&hook_mutex);
-	return err;
+	return pmr_hook_get(&mmap_hook);
 }
 
 /**
@@ -177,12 +192,13 @@ int pmr_mmap_hook_get(void)
  */
 void pmr_mmap_hook_put(void)
 {
-	mutex_lock(&hook_mutex);
-	if (!--users) {
-		if (registered)
-			unregister_kprobe(&probe);	/* waits for the handler */
-		free_percpu(names);
-		names = NULL;
-	}
-	mutex_unlock(&hook_mutex);
+	pmr_hook_put(&mmap_hook);
+}
+
+/**
+ * pmr_mmap_hook_exit() - remove the probe, at unload
+ */
+void pmr_mmap_hook_exit(void)
+{
+	pmr_hook_exit(&mmap_hook);
 }

@@ -84,6 +84,27 @@ static void one_cpu_pays(void)
 	close(held);
 }
 
+/* Placing a probe changes code and calls all CPUs for that: not at each open. */
+static void mappings_stay_hooked(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY, .mmap = 1,
+					.size = sizeof(attr) };
+	uint64_t before;
+	int good = 0;
+
+	close(open_self(&attr));
+	before = calls_answered(1);
+	for (int i = 0; i < 100; i++) {
+		int fd = open_self(&attr);
+
+		good += fd >= 0;
+		close(fd);
+	}
+	is(good, 100, "an event that asks for mappings opens 100 times");
+	between(calls_answered(1) - before, 0, 25, "these opens on CPU 0 rarely call CPU 1");
+}
+
 /* perf clears the enable bit only */
 static bool cpu_is_idle(int cpu)
 {
@@ -304,9 +325,10 @@ int main(void)
 		return skip_all("no PMU");
 	if (cpu_possible() < 2)
 		return skip_all("one CPU");
-	plan(2 + 3 + PMU_EVENTS + 1 + 2 + 2 + 2 + 2);
+	plan(2 + 2 + 3 + PMU_EVENTS + 1 + 2 + 2 + 2 + 2);
 	cpu_pin(0);
 	one_cpu_pays();
+	mappings_stay_hooked();
 	moved();
 	dirty_counters();
 	a_busy_cpu();
