@@ -7,7 +7,7 @@
 #   run-tests.sh PMURING_KO TEST...
 #
 # tap.py reads the marks. A test gets the module's path in PMURING_KO, finds it
-# loaded, and leaves it loaded.
+# loaded, and leaves it loaded. PMURING_TIME_LIMIT=N sets cpu_time_max_percent for each.
 
 ko=$1
 shift
@@ -23,6 +23,8 @@ for test; do
 	name=${name%.sh}
 	echo "# RUN $name"
 	loaded || insmod "$ko" || echo "Bail out! cannot load $ko"
+	[ -z "${PMURING_TIME_LIMIT:-}" ] ||
+		echo "$PMURING_TIME_LIMIT" > /sys/module/pmuring/parameters/cpu_time_max_percent
 	timeout "$limit" "$test" 2>&1
 	echo "# EXIT $name $?"
 done

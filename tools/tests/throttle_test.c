@@ -186,7 +186,8 @@ static uint64_t dear_samples(uint64_t ns, struct story *hog, struct story *rare)
 	for (int i = 0; i < 2; i++) {
 		fds[i] = open_self(&attr);
 		map_ring(&rings[i], fds[i], 256);
-		attr.sample_period = 100000;
+		/* its own samples must fit the limit, also where a sample takes 50 us */
+		attr.sample_period = 1000000;
 	}
 	hog->id = event_id(fds[0]);
 	rare->id = event_id(fds[1]);
