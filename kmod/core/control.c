@@ -22,7 +22,7 @@ static void enable(struct pmr_context *context, void *arg)
 	if (event->state != PMR_STATE_OFF && event->state != PMR_STATE_ERROR)
 		return;
 	pmr_group_update_times(event->leader, now);
-	event->state = PMR_STATE_INACTIVE;
+	WRITE_ONCE(event->state, PMR_STATE_INACTIVE);
 	pmr_event_start(event, now);
 	pmr_event_update_user_page(event, now);
 }
@@ -46,7 +46,7 @@ void pmr_event_disable_locked(struct pmr_event *event)
 		pmr_group_stop(event, now);
 	else
 		pmr_event_stop(event, now);
-	event->state = PMR_STATE_OFF;
+	WRITE_ONCE(event->state, PMR_STATE_OFF);
 	pmr_wait_place(event->leader);
 	pmr_event_update_user_page(event, now);
 }
@@ -184,7 +184,7 @@ static void set_period(struct pmr_context *context, void *arg)
 		pmr_event_restart(event, pmr_freq_set(event, new->period));
 		return;
 	}
-	event->attr.sample_period = new->period;
+	WRITE_ONCE(event->attr.sample_period, new->period);	/* pairs with fill_copy() */
 	pmr_event_restart(event, new->period);
 }
 

@@ -140,7 +140,7 @@ struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu)
 	event->attr = *attr;
 	event->top = event;
 	event->cpu = cpu;
-	event->state = PMR_STATE_OFF;
+	WRITE_ONCE(event->state, PMR_STATE_OFF);
 	event->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	pmr_sample_plan(&event->plan, attr, event->pid_ns);
 	pmr_event_init_common(event);
@@ -221,7 +221,7 @@ static void install(struct pmr_context *context, void *arg)
 	event->since = pmr_context_time(context);
 	pmr_group_attach(event, install->leader);
 	if (!event->attr.disabled)
-		event->state = PMR_STATE_INACTIVE;
+		WRITE_ONCE(event->state, PMR_STATE_INACTIVE);
 	pmr_event_start(event, event->since);
 }
 
@@ -274,7 +274,7 @@ static void remove(struct pmr_context *context, void *arg)
 
 	pmr_group_update_times(event->leader, now);
 	pmr_event_stop(event, now);
-	event->state = PMR_STATE_DEAD;
+	WRITE_ONCE(event->state, PMR_STATE_DEAD);
 	if (!list_empty(&event->all))
 		pmr_group_detach(event);
 }

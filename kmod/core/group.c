@@ -119,7 +119,7 @@ static noinline void end_throttling(struct pmr_event *event)
 static __always_inline void has_started(struct pmr_event *event, u64 now)
 {
 	pmr_event_update_times(event, now);
-	event->state = PMR_STATE_ACTIVE;
+	WRITE_ONCE(event->state, PMR_STATE_ACTIVE);
 	event->context->active++;
 	if (!event->hw.pmu->software)
 		__this_cpu_inc(counting.hardware);
@@ -321,7 +321,7 @@ void pmr_event_stop(struct pmr_event *event, u64 now)
 	pmr_event_update_times(event, now);
 	event->hw.pmu->del(&event->hw);
 	pmr_freq_stop(event);
-	event->state = PMR_STATE_INACTIVE;
+	WRITE_ONCE(event->state, PMR_STATE_INACTIVE);
 	event->context->active--;
 	if (!event->hw.pmu->software)
 		__this_cpu_dec(counting.hardware);

@@ -47,8 +47,12 @@ static void fill_copy(struct pmr_event *copy, struct pmr_event *event, struct pm
 {
 	struct pmr_event *top = event->top;
 
-	/* PERF_EVENT_IOC_PERIOD changes the top event and copies made later. */
-	copy->attr = top->attr;
+	/*
+	 * PERF_EVENT_IOC_PERIOD changes the top event and copies made later. It holds the
+	 * lock of the top's context, and the copy of a copy is made under another one.
+	 */
+	data_race(copy->attr = top->attr);
+	copy->attr.sample_period = READ_ONCE(top->attr.sample_period);
 	copy_hw(&copy->hw, &event->hw,
 		copy->attr.freq ? event->hw.period : copy->attr.sample_period);
 	copy->freq_period = event->freq_period;

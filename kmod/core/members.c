@@ -25,7 +25,7 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 	struct pmr_context *context = event->context;
 
 	lockdep_assert_held(&context->lock);
-	event->leader = leader;
+	WRITE_ONCE(event->leader, leader);
 	pmr_context_is_unique(context);
 	context->number++;
 	list_add_tail(&event->all, &context->events);
@@ -39,7 +39,7 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 		return;
 	}
 	list_add_tail(&event->siblings, &leader->siblings);
-	leader->nr_siblings++;
+	WRITE_ONCE(leader->nr_siblings, leader->nr_siblings + 1);
 	leader->generation++;
 	pmr_wait_place(leader);
 }
@@ -53,7 +53,7 @@ static void become_leader(struct pmr_event *event)
 	 */
 	list_del_init(&event->siblings);
 	barrier();
-	event->leader = event;
+	WRITE_ONCE(event->leader, event);
 	pmr_wait_add(event);
 	if (event->state == PMR_STATE_INACTIVE) {
 		event->context->waiting++;
@@ -80,8 +80,8 @@ void pmr_group_detach(struct pmr_event *event)
 	list_del_init(&event->sideband);
 	if (event != leader) {
 		list_del_init(&event->siblings);
-		event->leader = event;
-		leader->nr_siblings--;
+		WRITE_ONCE(event->leader, event);
+		WRITE_ONCE(leader->nr_siblings, leader->nr_siblings - 1);
 		leader->generation++;
 		pmr_wait_place(leader);
 		return;
@@ -92,7 +92,7 @@ void pmr_group_detach(struct pmr_event *event)
 		pmr_wait_remove(event);
 	list_for_each_entry_safe(sibling, next, &event->siblings, siblings)
 		become_leader(sibling);
-	event->nr_siblings = 0;
+	WRITE_ONCE(event->nr_siblings, 0);
 	event->generation++;
 }
 

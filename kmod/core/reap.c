@@ -61,9 +61,10 @@ static void fold(struct pmr_event *copy)
 	unsigned long flags;
 
 	lockdep_assert_held(&top->context->mutex);
-	top->child_count += copy->hw.count - copy->hw.base;
-	top->child_enabled += copy->enabled;
-	top->child_running += copy->running;
+	/* pmr_event_publish() reads them under the context's lock alone. */
+	WRITE_ONCE(top->child_count, top->child_count + copy->hw.count - copy->hw.base);
+	WRITE_ONCE(top->child_enabled, top->child_enabled + copy->enabled);
+	WRITE_ONCE(top->child_running, top->child_running + copy->running);
 	/* The mutex excludes readers; only the lock excludes forks. */
 	raw_spin_lock_irqsave(&top->children_lock, flags);
 	list_del_init(&copy->child);
@@ -181,7 +182,7 @@ static void take_away(struct pmr_context *context, void *arg)
 	if (!copy->reaping) {
 		pmr_group_update_times(copy->leader, now);
 		pmr_event_stop(copy, now);
-		copy->state = PMR_STATE_DEAD;
+		WRITE_ONCE(copy->state, PMR_STATE_DEAD);
 	}
 	if (!list_empty(&copy->all))
 		pmr_group_detach(copy);

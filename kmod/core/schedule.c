@@ -109,7 +109,7 @@ static void fail_pinned(struct pmr_context *context, u64 now)
 		if (leader->state != PMR_STATE_INACTIVE || !pmr_event_counts_here(leader))
 			continue;
 		pmr_group_update_times(leader, now);
-		leader->state = PMR_STATE_ERROR;
+		WRITE_ONCE(leader->state, PMR_STATE_ERROR);
 		pmr_context_is_unique(context);
 	}
 	context->pinned_waiting = false;
@@ -133,7 +133,7 @@ void pmr_schedule_in(struct pmr_context *context)
 		pmr_wait_update(NULL);
 	if (unlikely(context->last_cpu != smp_processor_id()))
 		pmr_wait_move(context, smp_processor_id());
-	context->on_cpu = smp_processor_id();
+	WRITE_ONCE(context->on_cpu, smp_processor_id());
 	context->since = pmr_clock();
 	if (unlikely(context->waiting && now - context->turned >= TURN_NS)) {
 		pmr_wait_update(context->task ? context : NULL);
@@ -183,7 +183,7 @@ void pmr_schedule_out(struct pmr_context *context)
 	if (WARN_ON_ONCE(context->active))
 		stop_rest(context, now);
 	context->time = now;
-	context->on_cpu = -1;
+	WRITE_ONCE(context->on_cpu, -1);
 }
 
 typedef void (*step_fn)(struct pmr_context *context, u64 now);
@@ -308,7 +308,7 @@ static void fail_list(struct list_head *groups, u64 now)
 		    !pmr_group_needs_counters(leader))
 			continue;
 		pmr_group_update_times(leader, now);
-		leader->state = PMR_STATE_ERROR;
+		WRITE_ONCE(leader->state, PMR_STATE_ERROR);
 		pmr_wait_place(leader);
 		top = leader->top;
 		set_bit(PMR_PENDING_POLL, &top->pending);

@@ -196,7 +196,7 @@ static void enable_on_exec(struct pmr_event *event)
 	event->attr.enable_on_exec = 0;
 	pmr_context_is_unique(event->context);
 	if (event->state < PMR_STATE_INACTIVE && event->state >= PMR_STATE_ERROR)
-		event->state = PMR_STATE_INACTIVE;
+		WRITE_ONCE(event->state, PMR_STATE_INACTIVE);
 }
 
 /* Runs after all states have changed. Leaders first, so that groups start complete. */
@@ -216,7 +216,7 @@ static void start_enabled(struct pmr_context *context, u64 now)
 static void stop_for_good(struct pmr_event *event, u64 now)
 {
 	pmr_event_stop(event, now);
-	event->state = PMR_STATE_EXIT;
+	WRITE_ONCE(event->state, PMR_STATE_EXIT);
 }
 
 static void tell_end(struct pmr_event *event)

@@ -65,8 +65,10 @@ static void publish_times(const struct pmr_event *event, struct perf_event_mmap_
 		       event->leader->state > PMR_STATE_OFF;
 	bool running = event->state == PMR_STATE_ACTIVE;
 
-	page->time_enabled = event->enabled + event->child_enabled + (enabled ? passed : 0);
-	page->time_running = event->running + event->child_running + (running ? passed : 0);
+	page->time_enabled = event->enabled + READ_ONCE(event->child_enabled) +
+			     (enabled ? passed : 0);
+	page->time_running = event->running + READ_ONCE(event->child_running) +
+			     (running ? passed : 0);
 }
 
 /*
@@ -115,7 +117,7 @@ void pmr_event_publish(struct pmr_event *event, u64 now)
 		pmr_publish_counter(&event->hw);
 	} else {
 		page->index = 0;
-		page->offset = event->hw.count - event->hw.base + event->child_count;
+		page->offset = event->hw.count - event->hw.base + READ_ONCE(event->child_count);
 	}
 	publish_times(event, page, now);
 	publish_clock(event, page);

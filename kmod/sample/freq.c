@@ -213,7 +213,7 @@ u64 pmr_freq_set(struct pmr_event *event, u64 freq)
 	u64 before = interval(event->attr.sample_freq);
 	u64 estimate = estimate_of(event);
 
-	event->attr.sample_freq = freq;
+	WRITE_ONCE(event->attr.sample_freq, freq);
 	if (!pmr_freq_steers(event))
 		return pmr_freq_first_period(&event->attr);
 	estimate = min(estimate, U64_MAX / interval(freq));

@@ -103,8 +103,8 @@ static u64 *write_times(u64 *pos, const struct pmr_event *event)
 		running += passed;
 	}
 	if (!(format & PERF_FORMAT_GROUP)) {
-		enabled += event->child_enabled;
-		running += event->child_running;
+		enabled += READ_ONCE(event->child_enabled);
+		running += READ_ONCE(event->child_running);
 	}
 	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
 		*pos++ = enabled;
