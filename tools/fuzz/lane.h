@@ -54,6 +54,7 @@ struct log_page {
  * @tid: its id
  * @seq: operations begun
  * @since_ns: when the current one began, 0 between two
+ * @signals: signals handled in it; also its own
  * @kind: enum op_kind of the current one
  * @page: its log
  */
@@ -62,6 +63,7 @@ struct lane {
 	pid_t tid;
 	uint64_t seq;
 	uint64_t since_ns;
+	uint64_t signals;
 	uint32_t kind;
 	struct log_page page[LOG_PAGES] __attribute__((aligned(4096)));
 };

@@ -174,17 +174,22 @@ static bool is_alive(pid_t tid)
 	return state && !strchr("ZX", state[2]);
 }
 
-/* Return: whether an operation has taken too long. */
+/* Return: whether an operation has taken too long; not one that handles signals all the time. */
 static bool any_hang(void)
 {
+	static uint64_t seen[LANES];
 	uint64_t now = lane_now();
 	bool found = false;
 
 	for (int i = 0; i < LANES; i++) {
-		uint64_t since = __atomic_load_n(&shared->lane[i].since_ns, __ATOMIC_ACQUIRE);
+		struct lane *lane = &shared->lane[i];
+		uint64_t since = __atomic_load_n(&lane->since_ns, __ATOMIC_ACQUIRE);
+		uint64_t signals = __atomic_load_n(&lane->signals, __ATOMIC_RELAXED);
+		bool busy = signals != seen[i];
 
-		if (shared->lane[i].pid && since && since + LONGEST_NS < now &&
-		    is_alive(shared->lane[i].tid)) {
+		seen[i] = signals;
+		if (lane->pid && since && since + LONGEST_NS < now && !busy &&
+		    is_alive(lane->tid)) {
 			show_hang(i);
 			found = true;
 		}
