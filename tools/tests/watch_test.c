@@ -164,7 +164,7 @@ static short poll_now(int fd)
 	return pollfd.revents;
 }
 
-static void dead_for_good(void)
+static void dead_for_good(uint64_t control, const char *name)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	uint64_t before = module_info().failures, value;
@@ -175,9 +175,9 @@ static void dead_for_good(void)
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work(TICKS);
 	is(poll_now(fd) & POLLHUP, 0, "no POLLHUP while the PMU works");
-	write_msr(QPMU_CONTROL, QPMU_IGNORE);
+	write_msr(QPMU_CONTROL, control);
 	work(TICKS);
-	ok(poll_now(fd) & POLLHUP, "POLLHUP when the PMU keeps no registers");
+	ok(poll_now(fd) & POLLHUP, "%s: POLLHUP", name);
 	is(read(fd, &value, sizeof(value)), 0, "read() returns 0 for the failed event");
 	is(module_info().failures, before + 1, "INFO counts the failure");
 	write_msr(QPMU_CONTROL, QPMU_ALIVE);
@@ -271,7 +271,7 @@ int main(void)
 		return skip_all("not the QEMU that models a PMU");
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(3 * 5 + 4 * 4 + 3 * 2 + 1 + 3 + 5 + 3 + 2 * 5);
+	plan(3 * 5 + 4 * 4 + 3 * 2 + 1 + 3 + 2 * 5 + 3 + 2 * 5);
 	cpu_pin(0);
 	close(log);
 	spoilt(GLOBAL_CTRL, 0, "GLOBAL_CTRL cleared");
@@ -286,7 +286,8 @@ int main(void)
 	jump((1ULL << 47) - 1000000000, "a counter set back to before its start");
 	sampled();
 	power_lost();
-	dead_for_good();
+	dead_for_good(QPMU_IGNORE, "registers that ignore writes");
+	dead_for_good(QPMU_FAULT, "registers that fault");
 	dead_for_a_copy();
 	storm(QPMU_STORM(2000000), "NMIs without status");
 	storm(QPMU_STATUS_STORM(2000000), "NMIs with status and no overflow");

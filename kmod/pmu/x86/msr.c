@@ -11,19 +11,19 @@
 u64 pmr_rdmsr(u32 msr)
 {
 	KUNIT_STATIC_STUB_REDIRECT(pmr_rdmsr, msr);
-	return __rdmsr(msr);
+	return pmr_insn_rdmsr(msr);
 }
 
 void pmr_wrmsr(u32 msr, u64 value)
 {
 	KUNIT_STATIC_STUB_REDIRECT(pmr_wrmsr, msr, value);
-	native_wrmsrl(msr, value);
+	pmr_insn_wrmsr(msr, value);
 }
 
 u64 pmr_rdpmc(u32 counter)
 {
 	KUNIT_STATIC_STUB_REDIRECT(pmr_rdpmc, counter);
-	return native_read_pmc(counter);
+	return pmr_insn_rdpmc(counter);
 }
 
 u32 pmr_lvtpc_read(void)

@@ -2,13 +2,14 @@
 /*
  * The MSRs of the PMU and how they are reached. On a kernel with KUnit the
  * accesses go through functions that a test can replace by a recording fake;
- * elsewhere they are the bare instructions. Any context, no locks.
+ * elsewhere they are the instructions. Any context, no locks.
  */
 #ifndef PMR_MSR_H
 #define PMR_MSR_H
 
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <asm/asm.h>
 #include <asm/msr.h>
 #include <asm/perf_event.h>
@@ -42,6 +43,43 @@ static inline int pmr_try_rdpmc(u32 counter, u64 *value)
 	return err;
 }
 
+/*
+ * Accesses to a PMU that works. A register that begins to fault later, in an NMI or in a
+ * switch of tasks, must not take the machine down: it reads as 0 and keeps no value, which
+ * pmr_watch_look() finds within a tick. The fixup costs nothing until then; it leaves -EIO
+ * in @number.
+ */
+static inline u64 pmr_insn_rdmsr(u32 number)
+{
+	u32 low, high;
+
+	asm volatile("1:	rdmsr\n"
+		     "2:\n"
+		     _ASM_EXTABLE_TYPE_REG(1b, 2b, EX_TYPE_RDMSR_SAFE, %[number])
+		     : "=a" (low), "=d" (high), [number] "+c" (number));
+	return low | (u64)high << 32;
+}
+
+static inline u64 pmr_insn_rdpmc(u32 number)
+{
+	u32 low, high;
+
+	asm volatile("1:	rdpmc\n"
+		     "2:\n"
+		     _ASM_EXTABLE_TYPE_REG(1b, 2b, EX_TYPE_RDMSR_SAFE, %[number])
+		     : "=a" (low), "=d" (high), [number] "+c" (number));
+	return low | (u64)high << 32;
+}
+
+static inline void pmr_insn_wrmsr(u32 number, u64 value)
+{
+	asm volatile("1:	wrmsr\n"
+		     "2:\n"
+		     _ASM_EXTABLE_TYPE_REG(1b, 2b, EX_TYPE_WRMSR_SAFE, %[number])
+		     : [number] "+c" (number)
+		     : "a" (lower_32_bits(value)), "d" (upper_32_bits(value)) : "memory");
+}
+
 #ifdef PMR_KUNIT_STUBS
 u64 pmr_rdmsr(u32 msr);
 void pmr_wrmsr(u32 msr, u64 value);
@@ -54,17 +92,17 @@ int pmr_rdpmc_safe(u32 counter, u64 *value);
 #else
 static inline u64 pmr_rdmsr(u32 msr)
 {
-	return __rdmsr(msr);
+	return pmr_insn_rdmsr(msr);
 }
 
 static inline void pmr_wrmsr(u32 msr, u64 value)
 {
-	native_wrmsrl(msr, value);
+	pmr_insn_wrmsr(msr, value);
 }
 
 static inline u64 pmr_rdpmc(u32 counter)
 {
-	return native_read_pmc(counter);
+	return pmr_insn_rdpmc(counter);
 }
 
 static inline u32 pmr_lvtpc_read(void)
