@@ -18,15 +18,19 @@
  * @mlock_kb: as kernel.perf_event_mlock_kb
  * @max_stack: as kernel.perf_event_max_stack
  * @max_events: events that a user may have open; perf has no such limit
+ * @max_inherited: events with attr.inherit that a task may have, beyond 16 for each CPU
  */
 struct pmr_knobs {
 	int paranoid;
 	unsigned int mlock_kb;
 	unsigned int max_stack;
 	unsigned int max_events;
+	unsigned int max_inherited;
 };
 
 extern struct pmr_knobs pmr_knobs;
+
+unsigned int pmr_inherited_max(void);
 
 /**
  * struct pmr_rights - what the caller may do, decided once per request

@@ -126,6 +126,20 @@ static int check_group(const struct pmr_event *event, const struct pmr_event *le
 	return 0;
 }
 
+/*
+ * A fork copies the inherited events of its task while it cannot be preempted, so their
+ * number bounds the delay of other tasks. As with max_events, the right to exceed it is
+ * looked for, and noted by the audit, only when it is needed.
+ */
+static unsigned int max_inherited(const struct opening *opening, const struct pmr_context *context)
+{
+	unsigned int max = pmr_inherited_max();
+
+	if (!opening->attr.inherit || !opening->task)
+		return UINT_MAX;
+	return READ_ONCE(context->inherited) >= max && perfmon_capable() ? UINT_MAX : max;
+}
+
 /* Takes over the caller's reference to @context, whatever happens. */
 static int install(struct pmr_event *event, const struct opening *opening,
 		   struct pmr_context *context)
@@ -139,7 +153,7 @@ static int install(struct pmr_event *event, const struct opening *opening,
 		pmr_context_put(context);
 		return err;
 	}
-	return pmr_event_install(event, leader, context);
+	return pmr_event_install(event, leader, context, max_inherited(opening, context));
 }
 
 /* A CPU may have come later than the module, with a PMU that does not work. */

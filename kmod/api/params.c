@@ -4,7 +4,10 @@
  * reads and writes them at run time in /sys/module/pmuring/parameters. No
  * locks: each is one word. pmr_rights_decide() reads those of an open, once.
  */
+#include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/moduleparam.h>
 
 #include "api/api.h"
@@ -16,6 +19,7 @@ struct pmr_knobs pmr_knobs = {
 	.mlock_kb = 512 + PAGE_SIZE / 1024,
 	.max_stack = PERF_MAX_STACK_DEPTH,
 	.max_events = 65536,
+	.max_inherited = 128,
 };
 
 module_param_named(paranoid, pmr_knobs.paranoid, int, 0644);
@@ -29,6 +33,19 @@ MODULE_PARM_DESC(max_stack, "limit and default of attr.sample_max_stack (default
 
 module_param_named(max_events, pmr_knobs.max_events, uint, 0644);
 MODULE_PARM_DESC(max_events, "events that a user without CAP_PERFMON may have open (default 65536)");
+
+module_param_named(max_inherited, pmr_knobs.max_inherited, uint, 0644);
+MODULE_PARM_DESC(max_inherited, "events with attr.inherit that one task may have without CAP_PERFMON, beyond 16 for each CPU (default 128)");
+
+/**
+ * pmr_inherited_max() - number of inherited events that one task may have
+ *
+ * perf(1) opens each event of a task once for each CPU.
+ */
+unsigned int pmr_inherited_max(void)
+{
+	return min(READ_ONCE(pmr_knobs.max_inherited), UINT_MAX / 2) + 16 * num_possible_cpus();
+}
 
 static int set_rate(const char *value, const struct kernel_param *param)
 {

@@ -40,6 +40,7 @@ struct pmr_task_slot;
  * @events: all events, siblings included
  * @sideband: events that ask for sideband records
  * @number: number of entries in @events
+ * @inherited: number of entries in @events that have attr.inherit
  * @active: number of active events; 0 while the context is scheduled out
  * @pinned_waiting: a pinned group may be enabled and not counting
  * @waiting: flexible groups that did not fit; not 0 if one may be waiting, exact
@@ -83,6 +84,7 @@ struct pmr_context {
 	struct list_head events;
 	struct list_head sideband;
 	unsigned int number;
+	unsigned int inherited;
 	unsigned int active;
 	bool pinned_waiting;
 	unsigned int waiting;

@@ -194,6 +194,7 @@ u32 pmr_events_open(void)
 struct install {
 	struct pmr_event *event;
 	struct pmr_event *leader;
+	unsigned int max_inherited;
 	int err;
 };
 
@@ -214,7 +215,8 @@ static void install(struct pmr_context *context, void *arg)
 		install->err = -ENODEV;		/* the leader was removed on exec */
 		return;
 	}
-	if (context->number >= PMR_CONTEXT_EVENTS_MAX) {
+	if (context->number >= PMR_CONTEXT_EVENTS_MAX ||
+	    (event->attr.inherit && context->inherited >= install->max_inherited)) {
 		install->err = -EMFILE;
 		return;
 	}
@@ -231,6 +233,7 @@ static void install(struct pmr_context *context, void *arg)
  * @leader: group leader, or NULL for a group of its own
  * @context: context, the leader's if there is one; the caller's reference passes to the
  *	event, and is dropped on failure
+ * @max_inherited: number of events with attr.inherit that the context may have
  *
  * Return: 0; -EAGAIN if the context now belongs to another task; -ESRCH if the
  * context's task has ended; -ENODEV if the leader has left it; -EMFILE if the
@@ -238,9 +241,13 @@ static void install(struct pmr_context *context, void *arg)
  * the group would be too big for one read(); -ENOMEM.
  */
 int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
-		      struct pmr_context *context)
+		      struct pmr_context *context, unsigned int max_inherited)
 {
-	struct install arg = { .event = event, .leader = leader ?: event };
+	struct install arg = {
+		.event = event,
+		.leader = leader ?: event,
+		.max_inherited = max_inherited,
+	};
 	int err = pmr_owner_set(event);
 
 	if (err) {

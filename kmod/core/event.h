@@ -302,7 +302,7 @@ struct pmr_event *pmr_event_alloc(const struct perf_event_attr *attr, int cpu);
 void pmr_event_init_common(struct pmr_event *event);
 void pmr_event_put(struct pmr_event *event);
 int pmr_event_install(struct pmr_event *event, struct pmr_event *leader,
-		      struct pmr_context *context);
+		      struct pmr_context *context, unsigned int max_inherited);
 void pmr_event_close(struct pmr_event *event);
 u32 pmr_events_open(void);
 

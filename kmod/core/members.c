@@ -28,6 +28,7 @@ void pmr_group_attach(struct pmr_event *event, struct pmr_event *leader)
 	WRITE_ONCE(event->leader, leader);
 	pmr_context_is_unique(context);
 	context->number++;
+	WRITE_ONCE(context->inherited, context->inherited + event->attr.inherit);
 	list_add_tail(&event->all, &context->events);
 	if (pmr_sideband_wants_any(event))
 		list_add_tail(&event->sideband, &context->sideband);
@@ -76,6 +77,7 @@ void pmr_group_detach(struct pmr_event *event)
 		return;
 	pmr_context_is_unique(event->context);
 	event->context->number--;
+	WRITE_ONCE(event->context->inherited, event->context->inherited - event->attr.inherit);
 	list_del_init(&event->all);
 	list_del_init(&event->sideband);
 	if (event != leader) {

@@ -152,7 +152,7 @@ static const char *explain_emfile(void)
 		return "too many open files: raise ulimit -n, or watch fewer CPUs, threads or events";
 	if (fd >= 0)
 		close(fd);
-	return "too many events: the module's parameter max_events limits those of each user without CAP_PERFMON, and a task or CPU may have 2048, plus 32 for each CPU of the machine: watch fewer threads or events, end other sessions of this user, or raise max_events";
+	return "too many events: the module's parameter max_events limits those of each user without CAP_PERFMON, max_inherited those that the children of a task inherit, and a task or CPU may have 2048, plus 32 for each CPU of the machine: watch fewer threads or events, end other sessions of this user, or raise the parameter";
 }
 
 /* the module writes its known size into an attr of an unknown size */

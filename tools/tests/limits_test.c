@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Limits on open events: max_events per user, including all processes and user
- * namespaces of that user, and a limit per task or CPU. Only the latter applies with
- * CAP_PERFMON.
+ * namespaces of that user, max_inherited per task, and a limit per task or CPU. Only the
+ * last applies with CAP_PERFMON.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,12 +31,21 @@ static int most_per_task(void)
 	return 2048 + 32 * cpu_possible();
 }
 
+/* as in kmod/api/params.c */
+static int most_inherited(void)
+{
+	return 128 + 16 * cpu_possible();
+}
+
+static bool inherit;
+
 static int open_one(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.exclude_kernel = 1,
+		.inherit = inherit,
 	};
 
 	return door_open_event(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -179,6 +188,54 @@ static void test_users(void)
 	is(in_child(BOB, count_events), LIMIT, "another user has a limit of its own");
 }
 
+/* Exit status: 0, or what is wrong. */
+static int inherited_are_limited(void)
+{
+	int last, number, most = most_inherited();
+
+	inherit = true;
+	number = open_all(most - 1);
+	last = open_one();
+	if (number != most - 1 || last < 0)
+		return 1;
+	if (open_one() >= 0 || errno != EMFILE)
+		return 2;
+	inherit = false;
+	if (open_one() < 0)
+		return 3;
+	inherit = true;
+	close(last);
+	return open_one() < 0 ? 4 : 0;
+}
+
+static int children_are_limited(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	inherit = true;
+	open_all(most_inherited() - 1);
+	pid = fork();
+	if (!pid)
+		_exit(open_all(5));
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static int more_are_inherited(void)
+{
+	inherit = true;
+	return open_all(most_inherited() + 5) == most_inherited() + 5;
+}
+
+static void test_inherited(void)
+{
+	is(in_child(ALICE, inherited_are_limited), 0,
+	   "a task can have %d inherited events: EMFILE", most_inherited());
+	is(in_child(ALICE, children_are_limited), 1, "inherited copies count");
+	is(in_child(0, more_are_inherited), 1, "max_inherited does not apply with CAP_PERFMON");
+}
+
 static void test_task(void)
 {
 	struct rlimit files = { 8192, 8192 };
@@ -194,12 +251,13 @@ int main(void)
 {
 	long before = module_parameter("max_events");
 
-	plan(11);
+	plan(14);
 	ok(before == 65536, "max_events is 65536");
 	if (!module_set_parameter("max_events", LIMIT) || chmod("/dev/pmuring", 0666))
 		bail_out("cannot prepare");
 	test_users();
 	module_set_parameter("max_events", before);
+	test_inherited();
 	chmod("/dev/pmuring", 0600);
 	test_task();
 	return done();
