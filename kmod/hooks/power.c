@@ -12,8 +12,8 @@
  * answer an IPI. init, exit: load and unload.
  */
 #include <linux/cpu.h>
+#include <linux/device.h>
 #include <linux/err.h>
-#include <linux/platform_device.h>
 #include <linux/pm.h>
 #include <linux/pm_domain.h>
 #include <linux/reboot.h>
@@ -93,7 +93,7 @@ static int on_reboot(struct notifier_block *block, unsigned long action, void *d
 }
 
 static struct notifier_block reboot = { .notifier_call = on_reboot };
-static struct platform_device *device;
+static struct device *device;
 
 /**
  * pmr_power_init() - follow suspend and reboot
@@ -104,13 +104,14 @@ int pmr_power_init(void)
 {
 	int err;
 
-	device = platform_device_register_simple("pmuring", PLATFORM_DEVID_NONE, NULL, 0);
+	/* On no bus: the platform bus returns -EINVAL where there is no memory for the name. */
+	device = root_device_register("pmuring");
 	if (IS_ERR(device))
 		return PTR_ERR(device);
-	dev_pm_domain_set(&device->dev, &domain);
+	dev_pm_domain_set(device, &domain);
 	err = register_reboot_notifier(&reboot);
 	if (err)
-		platform_device_unregister(device);
+		root_device_unregister(device);
 	return err;
 }
 
@@ -120,5 +121,5 @@ int pmr_power_init(void)
 void pmr_power_exit(void)
 {
 	unregister_reboot_notifier(&reboot);
-	platform_device_unregister(device);
+	root_device_unregister(device);
 }
