@@ -49,6 +49,21 @@ DEFINE_PER_CPU(u32, pmr_nmi_began);
 static DEFINE_MUTEX(users_lock);
 static atomic_t users;
 
+/*
+ * So that opening and closing an event in a loop does not walk all tasks each time: once
+ * a second at most. 0 is never, which is how the machine boots.
+ */
+static void revoke_leftovers(void)
+{
+	static unsigned long last;
+
+	lockdep_assert_held(&users_lock);
+	if (last && time_before(jiffies, last + HZ))
+		return;
+	last = jiffies | 1;
+	pmr_rdpmc_revoke_leftovers();
+}
+
 static int take(void)
 {
 	int err = pmr_pmu->reserve();
@@ -57,6 +72,7 @@ static int take(void)
 		pr_notice_ratelimited("the PMU is held by the kernel's perf or its NMI watchdog: end perf sessions, sysctl kernel.nmi_watchdog=0\n");
 		return err;
 	}
+	revoke_leftovers();
 	atomic_set(&users, 1);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "door.h"
 #include "events.h"
 #include "machine.h"
+#include "perf_syscall.h"
 #include "tap.h"
 #include "user_page.h"
 #include "workers.h"
@@ -223,6 +224,49 @@ static void after_the_end(void)
 	close(pair[1]);
 }
 
+/* perf grants RDPMC to a process that forks: its event is gone, the child keeps the grant */
+static void leftover_of_perf(void)
+{
+	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	int pair[2], fd = perf_open(&attr, 0, -1), ours;
+	volatile struct perf_event_mmap_page *page;
+	char answer = 0;
+	pid_t pid;
+
+	if (fd < 0) {
+		skip(2, "the kernel has no PMU");
+		return;
+	}
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	page = user_page_map(fd);
+	pid = fork();
+	if (!pid) {
+		close(fd);
+		while (read(pair[1], &answer, 1) == 1) {
+			answer = rdpmc_faults(0);
+			if (write(pair[1], &answer, 1) != 1)
+				break;
+		}
+		_exit(0);
+	}
+	user_page_unmap(page);
+	close(fd);
+	/* the module looks for such children once a second at most */
+	sleep_ms(1100);
+	if (write(pair[0], "", 1) != 1 || read(pair[0], &answer, 1) != 1)
+		bail_out("no child");
+	diag("without an event of pmuring, the child's RDPMC %s", answer ? "faults" : "works");
+	ours = open_self(&attr);
+	if (write(pair[0], "", 1) != 1 || read(pair[0], &answer, 1) != 1)
+		bail_out("no child");
+	is(answer, 1, "RDPMC faults in a child that perf's grant was copied to");
+	kill(pid, SIGKILL);
+	is(waitpid(pid, NULL, 0), pid, "the child is there until its end");
+	close(ours);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 #define POLICY	"/sys/bus/event_source/devices/cpu/rdpmc"
 
 static void set_policy(const char *value)
@@ -356,12 +400,13 @@ int main(void)
 
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(10 + 5 + 4 + 1 + 9 + 3 + 2);
+	plan(10 + 5 + 4 + 1 + 2 + 9 + 3 + 2);
 	cpu_pin(0);
 	rights();
 	seen_by_two();
 	inherited();
 	after_the_end();
+	leftover_of_perf();
 	policy();
 	others_stay_hidden();
 	is(module_info().events, 0, "no event is left");

@@ -8,8 +8,9 @@
  * PMU in sysfs. A module cannot read the kernel's variable, so it asks the file: its
  * show function is found at load.
  *
- * grant, revoke: task context, under the mmap_lock of the address space, held for
- * writing; they wait for IPIs. forked: the forking task, preemption off. init: load.
+ * revoke_leftovers: task context, under the lock of the PMU's users. grant, revoke: task
+ * context, under the mmap_lock of the address space, held for writing. All of them wait
+ * for IPIs. forked: the forking task, preemption off. init: load.
  * policy_lock is a leaf and protects the page that the policy is read into.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -25,7 +26,11 @@
 #include <linux/mm_types.h>
 #include <linux/mmap_lock.h>
 #include <linux/printk.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <asm/tlbflush.h>
@@ -159,6 +164,49 @@ void pmr_rdpmc_revoke(struct mm_struct *mm)
 {
 	if (atomic_dec_and_test(&mm->context.perf_rdpmc_allowed))
 		on_each_cpu_cond_mask(NULL, update_cr4, mm, true, mm_cpumask(mm));
+}
+
+static bool revoke_leftover(struct task_struct *task)
+{
+	bool found = false;
+
+	task_lock(task);	/* keeps its mm */
+	if (task->mm && atomic_read(&task->mm->context.perf_rdpmc_allowed)) {
+		atomic_set(&task->mm->context.perf_rdpmc_allowed, 0);
+		found = true;
+	}
+	task_unlock(task);
+	return found;
+}
+
+/* Interrupts off. Elsewhere, and later, a switch to the process does the same. */
+static void update_cr4_here(void *info)
+{
+	if (current->active_mm)
+		update_cr4(current->active_mm);
+}
+
+/**
+ * pmr_rdpmc_revoke_leftovers() - revoke the grants of perf that outlived its events
+ *
+ * A fork copies the grants of a process, and perf does not revoke those of the child.
+ * Called when the PMU has been taken from the kernel's allocator and no event of pmuring
+ * holds it yet: no event that a grant could be for exists then. Task context, may sleep.
+ */
+void pmr_rdpmc_revoke_leftovers(void)
+{
+	struct task_struct *process, *task;
+	bool found = false;
+
+	might_sleep();
+	rcu_read_lock();
+	/* for_each_process_thread() names tasklist_lock, which is not exported, to lockdep. */
+	list_for_each_entry_rcu(process, &init_task.tasks, tasks)
+		list_for_each_entry_rcu(task, &process->signal->thread_head, thread_node)
+			found |= revoke_leftover(task);
+	rcu_read_unlock();
+	if (found)
+		on_each_cpu(update_cr4_here, NULL, 1);
 }
 
 /* The file is there as long as the kernel: its PMU is built in. */

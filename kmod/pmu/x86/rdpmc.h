@@ -16,5 +16,6 @@ bool pmr_rdpmc_permitted(void);
 void pmr_rdpmc_grant(struct mm_struct *mm);
 void pmr_rdpmc_forked(struct mm_struct *mm);
 void pmr_rdpmc_revoke(struct mm_struct *mm);
+void pmr_rdpmc_revoke_leftovers(void);
 
 #endif /* PMR_RDPMC_H */
