@@ -63,11 +63,12 @@ void pmr_event_update_times(struct pmr_event *event, u64 now)
 	int state = effective_state(event);
 
 	lockdep_assert_held(&event->context->lock);
-	event->since = now;
+	/* The NMI of a sample may read the three in between, as perf's. */
+	WRITE_ONCE(event->since, now);
 	if (state >= PMR_STATE_INACTIVE)
-		event->enabled += passed;
+		data_race(event->enabled += passed);	/* one instruction */
 	if (state == PMR_STATE_ACTIVE)
-		event->running += passed;
+		data_race(event->running += passed);	/* one instruction */
 }
 
 static bool wants_to_count(const struct pmr_event *event)

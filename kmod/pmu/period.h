@@ -68,9 +68,13 @@ static inline void pmr_period_fold(struct pmr_hw *hw, u64 raw, u64 mask)
 {
 	u64 delta = pmr_raw_delta(hw->prev_raw, raw, mask);
 
-	hw->count += delta;
-	hw->prev_raw = raw;
-	hw->period_left -= delta;
+	/*
+	 * An NMI may do this while a read of the same CPU is under way, which finds that
+	 * @hw->reloads has moved on and reads again.
+	 */
+	data_race(hw->count += delta);		/* one instruction */
+	WRITE_ONCE(hw->prev_raw, raw);
+	data_race(hw->period_left -= delta);	/* one instruction */
 }
 
 /**
@@ -90,12 +94,12 @@ static inline bool pmr_period_renew(struct pmr_hw *hw)
 	if (hw->period_left > 0)
 		return false;
 	if (unlikely(hw->next_period)) {
-		hw->period = hw->next_period;
+		WRITE_ONCE(hw->period, hw->next_period);
 		hw->next_period = 0;
 	}
 	if (unlikely(hw->period_left <= -(s64)hw->period))
 		more = div64_u64(-hw->period_left, hw->period) * hw->period;
-	hw->period_left += hw->period + more;
+	data_race(hw->period_left += hw->period + more);	/* pmr_freq_tick() reads it */
 	hw->last_period = ended + more;
 	return true;
 }

@@ -21,14 +21,14 @@
  */
 static inline void pmr_user_page_begin(struct perf_event_mmap_page *page)
 {
-	WRITE_ONCE(page->lock, page->lock + 1);
+	WRITE_ONCE(page->lock, READ_ONCE(page->lock) + 1);
 	barrier();
 }
 
 static inline void pmr_user_page_end(struct perf_event_mmap_page *page)
 {
 	barrier();
-	WRITE_ONCE(page->lock, page->lock + 1);
+	WRITE_ONCE(page->lock, READ_ONCE(page->lock) + 1);
 }
 
 /**
@@ -43,7 +43,7 @@ static inline void pmr_user_page_end(struct perf_event_mmap_page *page)
 static inline void pmr_publish_counter(struct pmr_hw *hw)
 {
 	struct perf_event_mmap_page *page = hw->user_page;
-	bool inside = page->lock & 1;
+	bool inside = READ_ONCE(page->lock) & 1;
 	u32 reloads;
 
 	if (!inside)
@@ -53,7 +53,8 @@ static inline void pmr_publish_counter(struct pmr_hw *hw)
 		barrier();	/* pairs with the one in the driver's reload */
 		page->index = hw->rdpmc + 1;
 		page->pmc_width = hw->width;
-		page->offset = hw->count - hw->base - sign_extend64(hw->prev_raw, hw->width - 1);
+		WRITE_ONCE(page->offset, READ_ONCE(hw->count) - hw->base -
+			   sign_extend64(READ_ONCE(hw->prev_raw), hw->width - 1));
 		barrier();	/* likewise */
 	} while (READ_ONCE(hw->reloads) != reloads);
 	if (!inside)
@@ -73,8 +74,8 @@ static inline void pmr_publish_reload(struct pmr_hw *hw, u64 value)
 {
 	struct perf_event_mmap_page *page = hw->user_page;
 
-	page->offset = hw->count - hw->base - value;
-	page->lock += 2;
+	WRITE_ONCE(page->offset, hw->count - hw->base - value);
+	data_race(page->lock += 2);	/* the interrupted writer stores once more, see above */
 }
 
 /**

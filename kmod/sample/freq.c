@@ -120,7 +120,8 @@ u64 pmr_freq_steer(u64 estimate, u64 freq, u64 count, u64 ns, u32 memory)
 
 static u64 estimate_of(const struct pmr_event *event)
 {
-	return event->freq_period ?: min(event->hw.period, PERIOD_MAX) << FRACTION_BITS;
+	return READ_ONCE(event->freq_period) ?:
+	       min(READ_ONCE(event->hw.period), PERIOD_MAX) << FRACTION_BITS;
 }
 
 /**
@@ -140,7 +141,7 @@ static void begin_window(struct pmr_event *event, u64 count, u64 now)
 {
 	WRITE_ONCE(event->freq_stamp, 0);
 	barrier();	/* an NMI from here on sees no window */
-	event->freq_count = count;
+	WRITE_ONCE(event->freq_count, count);
 	barrier();	/* an NMI from here on sees all of it */
 	WRITE_ONCE(event->freq_stamp, now);
 }
@@ -150,14 +151,15 @@ static void end_window(struct pmr_event *event, u64 count, u64 now, bool overflo
 {
 	u64 freq = event->attr.sample_freq;
 	u64 stamp = READ_ONCE(event->freq_stamp);
-	s64 events = count - event->freq_count;
+	s64 events = count - READ_ONCE(event->freq_count);
 	s64 ns = now - stamp;
 
 	if (stamp && events > 0 && ns > 0) {
 		bool silent = !overflow && ns >= 2 * interval(freq);
 
-		event->freq_period = pmr_freq_steer(estimate_of(event), freq, events, ns,
-						    silent ? MEMORY_SILENT : MEMORY);
+		WRITE_ONCE(event->freq_period,
+			   pmr_freq_steer(estimate_of(event), freq, events, ns,
+					  silent ? MEMORY_SILENT : MEMORY));
 		WRITE_ONCE(event->hw.next_period, pmr_freq_period(event));
 	}
 	begin_window(event, count, now);
@@ -195,7 +197,7 @@ bool pmr_freq_tick(struct pmr_event *event, u64 now)
 {
 	struct pmr_hw *hw = &event->hw;
 	u64 count = hw->pmu->count(hw);
-	s64 left = hw->period_left - (s64)(count - hw->count);
+	s64 left = READ_ONCE(hw->period_left) - (s64)(count - READ_ONCE(hw->count));
 
 	end_window(event, count, now, false);
 	return left > (s64)(2 * pmr_freq_period(event));
@@ -217,7 +219,7 @@ u64 pmr_freq_set(struct pmr_event *event, u64 freq)
 	if (!pmr_freq_steers(event))
 		return pmr_freq_first_period(&event->attr);
 	estimate = min(estimate, U64_MAX / interval(freq));
-	event->freq_period = clamp_t(u64, estimate * interval(freq) / before,
-				     FRACTION, ESTIMATE_MAX);
+	WRITE_ONCE(event->freq_period, clamp_t(u64, estimate * interval(freq) / before,
+					       FRACTION, ESTIMATE_MAX));
 	return pmr_freq_period(event);
 }

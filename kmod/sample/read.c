@@ -86,13 +86,13 @@ static u64 time_in_state(const struct pmr_event *event)
 
 	if (context->on_cpu >= 0)
 		now += local_clock() - context->since;
-	return now - event->since;
+	return now - READ_ONCE(event->since);
 }
 
 static u64 *write_times(u64 *pos, const struct pmr_event *event)
 {
 	u64 format = event->attr.read_format;
-	u64 enabled = event->enabled, running = event->running;
+	u64 enabled = READ_ONCE(event->enabled), running = READ_ONCE(event->running);
 
 	if (!(format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)))
 		return pos;

@@ -42,7 +42,7 @@ static __always_inline u64 load(struct pmr_hw *hw)
 		left = pmr_quirks_load(pmr_quirks, hw->config, left, max);
 	raw = -left & hw->mask;
 	pmr_wrmsr(hw->counter_msr, raw);
-	hw->prev_raw = raw;
+	WRITE_ONCE(hw->prev_raw, raw);
 	return -left;
 }
 
@@ -313,8 +313,8 @@ static u64 intel_count(const struct pmr_hw *hw)
 	do {
 		reloads = READ_ONCE(hw->reloads);
 		barrier();	/* pairs with the one in reload() */
-		count = hw->count;
-		delta = pmr_raw_delta(hw->prev_raw, pmr_rdpmc(hw->rdpmc), hw->mask);
+		count = READ_ONCE(hw->count);
+		delta = pmr_raw_delta(READ_ONCE(hw->prev_raw), pmr_rdpmc(hw->rdpmc), hw->mask);
 		barrier();	/* pairs with the one in reload() */
 	} while (READ_ONCE(hw->reloads) != reloads);
 	if (unlikely(delta >> PMR_WATCH_DOUBT))
@@ -343,7 +343,7 @@ static __always_inline void reload(struct pmr_hw *hw)
 	u64 value = load(hw);
 
 	barrier();	/* pairs with the ones in intel_count() */
-	hw->reloads++;	/* read by what this NMI may have interrupted, so never torn */
+	data_race(hw->reloads++);	/* one instruction: read by what this NMI interrupted */
 	if (hw->user_page)
 		pmr_publish_reload(hw, value);
 }

@@ -279,7 +279,7 @@ static u64 read_counter(const struct pmr_hw *hw, u32 *reloads, u64 *loaded)
 	do {
 		*reloads = READ_ONCE(hw->reloads);
 		barrier();	/* pairs with the one in reload() */
-		*loaded = hw->prev_raw;
+		*loaded = READ_ONCE(hw->prev_raw);
 		raw = pmr_rdpmc(hw->rdpmc);
 		barrier();	/* pairs with the one in reload() */
 	} while (READ_ONCE(hw->reloads) != *reloads);
