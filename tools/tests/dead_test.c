@@ -20,24 +20,6 @@
 #define ROUNDS	1000
 #define LENGTH	(ROUNDS * WORK_ROUND + WORK_TAIL)
 
-/* lines_with - how many messages since the mark contain a text */
-static unsigned int lines_with(int log, const char *text)
-{
-	unsigned int lines = 0;
-	char line[1024];
-	ssize_t len;
-
-	while ((len = read(log, line, sizeof(line) - 1)) > 0) {
-		line[len] = '\0';
-		line[strcspn(line, "\n")] = '\0';
-		if (!strstr(line, text))
-			continue;
-		diag("%s", line);
-		lines++;
-	}
-	return lines;
-}
-
 static void pmu_becomes(uint64_t what)
 {
 	for (int cpu = 0; cpu < cpu_possible(); cpu++)
@@ -54,7 +36,7 @@ static void refused(uint64_t how, const char *name, const char *why)
 	pmu_becomes(how);
 	log = kernel_log_open();
 	gives(module_load(), 0, "the module loads again");
-	is(lines_with(log, why), 1, "the log gives the reason once");
+	is(kernel_log_lines(log, why), 1, "the log gives the reason once");
 	close(log);
 	is(module_info().vendor, PMURING_VENDOR_NONE, "INFO reports no PMU");
 	gives(door_open_event(&attr, 0, -1, -1, 0), ENOENT, "hardware events get ENOENT");
@@ -139,7 +121,7 @@ static void hotplugged(uint64_t how, const char *name, const char *why)
 	attr.disabled = 0;
 	fd = open_event(&attr, -1, 1);
 	log = comes_back(how);
-	is(lines_with(log, why), 1, "CPU 1 comes online, %s: the log gives the reason once", name);
+	is(kernel_log_lines(log, why), 1, "CPU 1 comes online, %s: the log gives the reason once", name);
 	close(log);
 	ok(poll_now(fd) & POLLHUP, "CPU 1 has no PMU: its event reports POLLHUP");
 	is(read(fd, &value, sizeof(value)), 0, "CPU 1 has no PMU: its event is in error state");
@@ -159,7 +141,7 @@ static void hotplugged(uint64_t how, const char *name, const char *why)
 	gives(door_open_event(&attr, -1, 1, -1, 0), ENOENT,
 	      "CPU 1 has no PMU: ENOENT with no event open");
 	log = comes_back(QPMU_ALIVE);
-	is(lines_with(log, "PMU"), 0, "CPU 1 has a PMU again: nothing is logged");
+	is(kernel_log_lines(log, "PMU"), 0, "CPU 1 has a PMU again: nothing is logged");
 	close(log);
 	fd = door_open_event(&attr, -1, 1, -1, 0);
 	gives(fd, 0, "CPU 1 has a PMU again: its events open");

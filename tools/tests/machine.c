@@ -417,6 +417,27 @@ static bool is_complaint(const char *line)
 	return false;
 }
 
+/*
+ * kernel_log_lines - how many messages since the mark contain a text
+ * @log: from kernel_log_open(); afterwards at the end of the log
+ */
+unsigned int kernel_log_lines(int log, const char *text)
+{
+	unsigned int lines = 0;
+	char line[1024];
+	ssize_t len;
+
+	while ((len = read(log, line, sizeof(line) - 1)) > 0) {
+		line[len] = '\0';
+		line[strcspn(line, "\n")] = '\0';
+		if (!strstr(line, text))
+			continue;
+		diag("%s", line);
+		lines++;
+	}
+	return lines;
+}
+
 /**
  * kernel_log_is_clean - whether the kernel has complained since the mark
  * @log: from kernel_log_open(); closed

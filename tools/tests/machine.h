@@ -56,6 +56,7 @@ int module_load(void);
 int module_unload(void);
 
 int kernel_log_open(void);
+unsigned int kernel_log_lines(int log, const char *text);
 bool kernel_log_is_clean(int log);
 
 #endif

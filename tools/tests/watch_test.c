@@ -32,7 +32,6 @@
 #define FIXED_CTR0	0x309
 #define FIXED_CTRL	0x38d
 #define GLOBAL_CTRL	0x38f
-#define DEBUGCTL	0x1d9
 #define STATUS_SET	0x391
 #define FROZEN		0x800000000000000ULL
 
@@ -97,6 +96,28 @@ static void spoilt(uint32_t msr, uint64_t value, const char *name)
 	close(fd);
 }
 
+/* a general counter's selector, which nothing but the event's own count shows */
+static void spoilt_selector(uint64_t value, const char *name)
+{
+	struct pmuring_info before = module_info();
+	int fd = open_branches();
+	uint64_t good, kept;
+
+	switch_event(fd, PERF_EVENT_IOC_ENABLE);
+	work(TICKS);
+	good = read_value(fd);
+	kept = read_msr(EVENTSEL0);
+	write_msr(EVENTSEL0, value);
+	work(TICKS);
+	is(read_msr(EVENTSEL0), kept, "%s: the register is restored", name);
+	switch_event(fd, PERF_EVENT_IOC_DISABLE);
+	/* for up to a tick, the counter counts what the register says */
+	between(read_value(fd), good + TICKS / 2, good + 2 * (uint64_t)TICKS + ONE,
+		"the event counts on, without a jump");
+	ok(module_info().repaired > before.repaired, "INFO counts the repair");
+	close(fd);
+}
+
 /* a counter is overwritten and read before the next tick: the value is ignored */
 static void jump(uint64_t value, const char *name)
 {
@@ -137,19 +158,22 @@ static void sampled(void)
 static void power_lost(void)
 {
 	struct perf_event_attr attr = hardware(PERF_COUNT_HW_INSTRUCTIONS);
-	uint64_t good, before = module_info().repaired;
+	uint64_t good, before = module_info().repaired, taken;
 	int fd = open_self(&attr), branches = open_branches();
 
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	switch_event(branches, PERF_EVENT_IOC_ENABLE);
 	work(TICKS);
 	good = read_value(fd);
+	taken = read_value(branches);
 	write_msr(QPMU_CONTROL, QPMU_POWER_LOSS);
 	work(TICKS);
 	switch_event(fd, PERF_EVENT_IOC_DISABLE);
 	switch_event(branches, PERF_EVENT_IOC_DISABLE);
 	between(read_value(fd), good - ONE, good + 4 * (uint64_t)TICKS * WORK_ROUND,
 		"power lost: the count has no jump");
+	between(read_value(branches), taken + TICKS / 2, taken + 2 * (uint64_t)TICKS,
+		"a general counter's event counts on, without a jump");
 	count_again(fd, "the count is right after the repair");
 	ok(module_info().repaired > before, "INFO counts the repair");
 	close(branches);
@@ -265,18 +289,20 @@ static void storm(uint64_t control, const char *name)
 
 int main(void)
 {
-	int log = kernel_log_open();
+	int set_right = kernel_log_open(), in_error = kernel_log_open();
+	int silenced = kernel_log_open();
 
 	if (!machine_is_exact())
 		return skip_all("not the QEMU that models a PMU");
 	if (!pmu_is_there())
 		return skip_all("no PMU");
-	plan(3 * 5 + 4 * 4 + 3 * 2 + 1 + 3 + 2 * 5 + 3 + 2 * 5);
+	plan(2 * 3 + 3 * 5 + 4 * 4 + 3 * 2 + 1 + 4 + 2 * 5 + 3 + 2 * 5 + 3);
 	cpu_pin(0);
-	close(log);
 	spoilt(GLOBAL_CTRL, 0, "GLOBAL_CTRL cleared");
 	spoilt(FIXED_CTRL, 0, "FIXED_CTRL cleared");
 	spoilt(FIXED_CTRL, 0xbbb, "FIXED_CTRL overwritten");
+	spoilt_selector(0, "a selector cleared");
+	spoilt_selector(0x5300c0, "a selector with another event");
 	spoilt(STATUS_SET, FROZEN, "counters frozen");
 	spoilt(FIXED_CTR0, 0, "a counter set to 0");
 	spoilt(FIXED_CTR0, (1ULL << 48) - 100000, "a counter set to its end");
@@ -291,5 +317,9 @@ int main(void)
 	dead_for_a_copy();
 	storm(QPMU_STORM(2000000), "NMIs without status");
 	storm(QPMU_STATUS_STORM(2000000), "NMIs with status and no overflow");
+	ok(kernel_log_lines(set_right, "set right"), "the log tells of repairs");
+	is(kernel_log_lines(in_error, "its events are in error"), 3,
+	   "the log tells of each PMU that fails");
+	is(kernel_log_lines(silenced, "is silenced for"), 2, "the log tells of each storm");
 	return done();
 }
