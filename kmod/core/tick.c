@@ -63,8 +63,8 @@ void pmr_tick_start(void)
 /* Called by pmr_active_here(): interrupts off, the event's context locked. */
 static void visit(struct pmr_event *event, void *arg)
 {
-	bool throttled = event->hw.throttled;
-	u64 period = event->hw.period;
+	bool throttled = READ_ONCE(event->hw.throttled);	/* the NMI sets it */
+	u64 period = READ_ONCE(event->hw.period);
 	bool restart = false;
 	bool *again = arg;
 

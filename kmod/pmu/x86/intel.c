@@ -351,7 +351,7 @@ static __always_inline void reload(struct pmr_hw *hw)
 /* NMI: it counts on, and must not overflow for as long as possible. */
 static noinline void throttle(struct pmr_hw *hw)
 {
-	hw->throttled = true;
+	WRITE_ONCE(hw->throttled, true);
 	fold(hw, pmr_rdpmc(hw->rdpmc));
 	reload(hw);
 }
