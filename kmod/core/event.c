@@ -48,6 +48,7 @@ static void on_work(struct irq_work *work)
 	bool hup = test_and_clear_bit(PMR_PENDING_HUP, &event->pending);
 	u32 began = pmr_cycles_now();
 
+	lockdep_assert_irqs_disabled();
 	if (test_bit(PMR_PENDING_DISABLE, &event->pending))
 		disable_here(event);
 	if (test_and_clear_bit(PMR_PENDING_POLL, &event->pending))

@@ -51,6 +51,7 @@ void pmr_inherit_end(struct pmr_event *copy)
 /* Hard IRQ. */
 static void kick(struct irq_work *work)
 {
+	lockdep_assert_irqs_disabled();
 	queue_work(reapers, &container_of(work, struct pmr_context, kick)->reaper);
 }
 

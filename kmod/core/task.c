@@ -311,6 +311,7 @@ void pmr_task_end(struct task_struct *task)
 	struct pmr_context *context;
 	unsigned long flags;
 
+	lockdep_assert_preemption_disabled();
 	rcu_read_lock();	/* keeps the context until forget, after its last put */
 	context = pmr_task_context_find(task);
 	if (context) {

@@ -187,6 +187,7 @@ void pmr_wait_add(struct pmr_event *leader)
 {
 	struct pmr_context *context = leader->context;
 
+	lockdep_assert_held(&context->lock);
 	leader->wait_offset = context->usual_wait - (leader->enabled - leader->running);
 	INIT_LIST_HEAD(&leader->placed);
 	list_add_tail(&leader->entry, &context->flexible);
@@ -200,6 +201,7 @@ void pmr_wait_add(struct pmr_event *leader)
  */
 void pmr_wait_remove(struct pmr_event *leader)
 {
+	lockdep_assert_held(&leader->context->lock);
 	leave(leader);
 	list_del_init(&leader->entry);
 	leader->context->bound -= leader->cpu >= 0;
@@ -483,6 +485,7 @@ void pmr_wait_stop(struct pmr_context *context, u64 now)
 {
 	struct pmr_event *leader;
 
+	lockdep_assert_held(&context->lock);
 	list_for_each_entry(leader, &context->holders, placed) {
 		if (leader->state != PMR_STATE_ACTIVE)
 			continue;

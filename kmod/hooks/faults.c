@@ -17,6 +17,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
@@ -108,6 +109,7 @@ static struct kretprobe handled = {
 
 static int register_handled(struct pmr_hook *hook)
 {
+	lockdep_assert_held(&hook->lock);
 	/* What an earlier registration has left in it would be refused. */
 	handled.kp = (struct kprobe){ .symbol_name = "handle_mm_fault" };
 	handled.maxactive = HANDLED_AT_ONCE;
@@ -117,6 +119,7 @@ static int register_handled(struct pmr_hook *hook)
 
 static void unregister_handled(struct pmr_hook *hook)
 {
+	lockdep_assert_held(&hook->lock);
 	unregister_kretprobe(&handled);
 	if (handled.nmissed)
 		pr_notice("%d page faults went uncounted: more than %d were being handled at once\n",

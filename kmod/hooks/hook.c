@@ -9,6 +9,7 @@
  */
 #include <linux/container_of.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 
 #include "hooks/hook.h"
 
@@ -18,6 +19,7 @@
 /* Under the hook's lock. */
 static void remove_unused(struct pmr_hook *hook)
 {
+	lockdep_assert_held(&hook->lock);
 	if (hook->users || !hook->placed)
 		return;
 	hook->remove(hook);
@@ -43,6 +45,7 @@ static int place(struct pmr_hook *hook)
 {
 	int err = hook->place(hook);
 
+	lockdep_assert_held(&hook->lock);
 	if (!err)
 		WRITE_ONCE(hook->placed, true);
 	return err;

@@ -19,6 +19,7 @@
 #include <linux/cache.h>
 #include <linux/hash.h>
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
@@ -86,6 +87,7 @@ bool pmr_migrate_arrived(const struct task_struct *task)
 /* The tracepoint also tells of tasks that stay where they are. */
 static void on_migrate(void *data, struct task_struct *task, int cpu)
 {
+	lockdep_assert_irqs_disabled();
 	if (task_cpu(task) != cpu)
 		pmr_migrate_remember(task);
 }

@@ -17,6 +17,7 @@
 #include <linux/kdev_t.h>
 #include <linux/kprobes.h>
 #include <linux/limits.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/percpu.h>
@@ -148,6 +149,7 @@ static void register_probe(void)
 
 static int place_probe(struct pmr_hook *hook)
 {
+	lockdep_assert_held(&hook->lock);
 	names = __alloc_percpu(PATH_MAX, sizeof(u64));
 	if (!names)
 		return -ENOMEM;
@@ -157,6 +159,7 @@ static int place_probe(struct pmr_hook *hook)
 
 static void remove_probe(struct pmr_hook *hook)
 {
+	lockdep_assert_held(&hook->lock);
 	if (probed)
 		unregister_kprobe(&probe);	/* waits for the handler */
 	free_percpu(names);

@@ -14,6 +14,7 @@
 #include <linux/cpu.h>
 #include <linux/device.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/pm.h>
 #include <linux/pm_domain.h>
 #include <linux/reboot.h>
@@ -28,12 +29,14 @@ static bool parked;
 /* In this order, as when a CPU goes offline: no event runs when its PMU is given back. */
 static void park_cpu(void *unused)
 {
+	lockdep_assert_irqs_disabled();
 	pmr_contexts_park();
 	pmr_pmu_cpu_stop();
 }
 
 static void unpark_cpu(void *unused)
 {
+	lockdep_assert_irqs_disabled();
 	pmr_contexts_unpark();
 }
 

@@ -16,6 +16,7 @@
 
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/coredump.h>
@@ -30,6 +31,7 @@
 static noinline void on_watched_switch(struct task_struct *prev, struct task_struct *next,
 				       unsigned long ip, unsigned long frame)
 {
+	lockdep_assert_preemption_disabled();
 	pmr_software_caller(ip, frame);
 	pmr_task_switch_watched(prev, next);
 	if (pmr_migrate_on() && pmr_migrate_arrived(next))
@@ -126,6 +128,7 @@ static int place_exit_probe(struct pmr_hook *hook)
 {
 	int err;
 
+	lockdep_assert_held(&hook->lock);
 	/* What an earlier registration has left in it would be refused. */
 	exit_probe = (struct kprobe) {
 		.symbol_name = "perf_event_exit_task",
@@ -141,6 +144,7 @@ static int place_exit_probe(struct pmr_hook *hook)
 
 static void remove_exit_probe(struct pmr_hook *hook)
 {
+	lockdep_assert_held(&hook->lock);
 	if (exit_probed)
 		unregister_kprobe(&exit_probe);
 }

@@ -8,6 +8,7 @@
  */
 #include <linux/container_of.h>
 #include <linux/errno.h>
+#include <linux/lockdep.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -27,6 +28,7 @@ static int register_all(struct pmr_hook *hook)
 	unsigned int i;
 	int err;
 
+	lockdep_assert_held(&hook->lock);
 	for (i = 0; i < set->number; i++) {
 		point = &set->points[i];
 		err = point->tracepoint ?
@@ -43,6 +45,7 @@ static void unregister_all(struct pmr_hook *hook)
 {
 	struct pmr_tracepoint_set *set = container_of(hook, struct pmr_tracepoint_set, hook);
 
+	lockdep_assert_held(&hook->lock);
 	unregister_first(set, set->number);
 }
 

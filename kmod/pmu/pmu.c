@@ -125,6 +125,7 @@ bool pmr_pmu_is_held(void)
 /* Reserves and releases: an attempt of others to reserve a counter meanwhile fails. */
 static bool held_by_others(void)
 {
+	lockdep_assert_held(&users_lock);
 	if (pmr_pmu->reserve())
 		return true;
 	pmr_pmu->release();

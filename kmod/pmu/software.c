@@ -180,6 +180,7 @@ void pmr_software_caller(unsigned long ip, unsigned long frame)
  */
 void pmr_software_switch(void)
 {
+	lockdep_assert_irqs_disabled();
 	pmr_software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, 1, this_cpu_ptr(&caller), 0);
 }
 
@@ -190,5 +191,6 @@ void pmr_software_switch(void)
  */
 void pmr_software_migration(void)
 {
+	lockdep_assert_irqs_disabled();
 	pmr_software_event(PERF_COUNT_SW_CPU_MIGRATIONS, 1, this_cpu_ptr(&caller), 0);
 }

@@ -150,6 +150,7 @@ void pmr_rdpmc_grant(struct mm_struct *mm)
  */
 void pmr_rdpmc_forked(struct mm_struct *mm)
 {
+	lockdep_assert_preemption_disabled();
 	if (atomic_read(&mm->context.perf_rdpmc_allowed) && pmr_pmu_is_held())
 		atomic_set(&mm->context.perf_rdpmc_allowed, 0);
 }

@@ -129,6 +129,7 @@ u64 pmr_watch_believe(const struct pmr_hw *hw, u64 delta)
 	const struct watch *here = this_cpu_ptr(&watch);
 	u64 known = 0;
 
+	lockdep_assert_irqs_disabled();
 	if (!counters->looked)
 		return delta;
 	/* It may have left its counter just now. */
@@ -142,6 +143,7 @@ u64 pmr_watch_believe(const struct pmr_hw *hw, u64 delta)
  */
 void pmr_watch_control(void)
 {
+	lockdep_assert_irqs_disabled();
 	if (!pmr_intel.global || pmr_intel.opaque ||
 	    !(~pmr_rdmsr(MSR_CORE_PERF_GLOBAL_CTRL) & pmr_intel.counters))
 		return;
@@ -406,6 +408,7 @@ static void on_work(struct irq_work *work)
 	struct pmr_counters *counters = this_cpu_ptr(&pmr_counters);
 	unsigned int doubled;
 
+	lockdep_assert_irqs_disabled();
 	if (!counters->ready)
 		return;
 	hush(counters);
