@@ -211,6 +211,12 @@ static void overflows_at_the_switch(void)
 	map_ring(&ring, fd, 128);
 	switch_event(fd, PERF_EVENT_IOC_ENABLE);
 	work_for(fd, 20 * MS);
+	drain(&ring, check_sample, &story);
+	diag("%u samples in 20 ms", (unsigned int)story.samples);
+	if (story.samples < 1000) {
+		skip(1, "a sample takes longer here than the 10 us of a period");
+		goto close;
+	}
 	for (int i = 0; i < 400; i++) {
 		drain(&ring, check_sample, &story);
 		story.samples = 0;
@@ -224,6 +230,7 @@ static void overflows_at_the_switch(void)
 			most = story.samples - due;
 	}
 	between(most, 0, 6, "no burst of samples after any of 400 sleeps of 5 ms");
+close:
 	ring_unmap(&ring);
 	close(fd);
 	module_set_parameter("max_sample_rate", limit);
