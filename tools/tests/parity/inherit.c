@@ -145,12 +145,19 @@ static void live_child(void)
 	say("reset=%s", second.value < SOME_WORK * WORK_ROUND ? "all" : "own");
 }
 
-/* With inherit_stat, or a switch may swap what parent and child have counted. */
+/*
+ * A switch between parent and child may swap their contexts, and with them the parent's
+ * event; RESET clears what the child has counted then. Contexts are not swapped if the
+ * parent has an event that the child does not inherit.
+ */
 static void reset_after_exit(void)
 {
-	int fd = open_inherited(0, 1);
+	struct perf_event_attr own = software(PERF_COUNT_SW_DUMMY);
 	struct count count;
+	int fd;
 
+	open_self(&own);
+	fd = open_inherited(0, 0);
 	run_child(work_for, &rounds);
 	disable(fd);
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
